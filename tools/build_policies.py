@@ -60,8 +60,9 @@ def build(workspace: Path) -> dict[str, bytes]:
     with tempfile.TemporaryDirectory(prefix="policies-") as scratch:
         target_dir = Path(scratch)
         command = [str(CARGO), "build", "--release", "--offline", "--locked", "--target", TARGET]
+        surroundings = environment(workspace, target_dir)
         run = subprocess.run(
-            command, cwd=workspace, env=environment(workspace, target_dir), capture_output=True, text=True
+            command, cwd=workspace, env=surroundings, capture_output=True, text=True, check=False
         )
         if run.returncode != 0:
             raise BuildFailed(run.stderr)
