@@ -1,0 +1,34 @@
+"""Where an app, or a caller on this machine, finds the services."""
+
+from __future__ import annotations
+
+from citemesh.mesh.placement import Placement
+from citemesh.mesh.topology import Topology, load_topology
+
+
+def dial_targets(
+    room: str, placement: Placement, mesh: bool = True, topology: Topology | None = None
+) -> dict[str, str]:
+    """The services a room may call, name to gRPC target.
+
+    Through the mesh every target is the room's own sidecar, which tells calls apart by their path; without
+    it, the other apps' unix sockets. `topology` is `deploy/mesh.yaml` when not given.
+
+    Raises:
+        InvalidInput: no such room.
+    """
+    topology = topology or load_topology()
+    service = topology.service(room)
+    if mesh:
+        return dict.fromkeys(service.calls, placement.egress(service))
+    return {name: f"unix:{placement.app_socket(name)}" for name in service.calls}
+
+
+def ingress_targets(
+    placement: Placement, mesh: bool = True, topology: Topology | None = None
+) -> dict[str, str]:
+    """Every service's own door, name to gRPC target: for callers outside the mesh, who need a key."""
+    topology = topology or load_topology()
+    if mesh:
+        return {service.name: placement.ingress(service) for service in topology.services}
+    return {name: f"unix:{placement.app_socket(name)}" for name in topology.rooms()}

@@ -1,0 +1,1 @@
+"""Envoy's configuration as plain trees, and the Envoy binary."""

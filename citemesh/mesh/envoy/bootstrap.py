@@ -1,0 +1,45 @@
+"""One sidecar's whole configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from citemesh.mesh.envoy.clusters import clusters
+from citemesh.mesh.envoy.listeners import listeners
+from citemesh.mesh.envoy.types import Json, pipe, typed
+from citemesh.mesh.placement import Placement
+from citemesh.mesh.topology import Service, Topology
+
+
+def bootstrap(
+    service: Service, topology: Topology, placement: Placement, inline: Mapping[str, Json] | None = None
+) -> Json:
+    """The bootstrap of a service's sidecar.
+
+    Args:
+        inline: policy name to filter configuration, put into the listener in place of the watched file; this
+        is what
+            `envoy --mode validate` can see, since it follows no files.
+    """
+    return {
+        "node": {"id": service.name, "cluster": "citemesh"},
+        "admin": {"address": pipe(placement.admin_socket(service.name))},
+        "static_resources": {
+            "listeners": listeners(service, topology, placement, dict(inline or {})),
+            "clusters": clusters(service, topology, placement),
+        },
+        "overload_manager": _overload(service),
+    }
+
+
+def _overload(service: Service) -> Json:
+    """Connections are bounded like calls: twice as many, since an HTTP/1.1 caller keeps idle ones."""
+    monitor = typed(
+        "extensions.resource_monitors.downstream_connections.v3.DownstreamConnectionsConfig",
+        max_active_downstream_connections=2 * service.limits.max_concurrent,
+    )
+    return {
+        "resource_monitors": [
+            {"name": "envoy.resource_monitors.global_downstream_max_connections", "typed_config": monitor}
+        ]
+    }

@@ -1,0 +1,144 @@
+"""Where a sidecar can send a call: its own app, the other sidecars, the trace collector."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from citemesh.mesh.envoy.routes import peer_cluster
+from citemesh.mesh.envoy.types import Json, pipe, tcp, typed
+from citemesh.mesh.placement import Placement, split_endpoint
+from citemesh.mesh.topology import Limits, Service, Topology
+
+CONNECTION_WINDOWS = 16
+"""HTTP/2 connection window, in stream windows: one slow stream can't hold up the others."""
+_HTTP_OPTIONS = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
+
+
+def clusters(service: Service, topology: Topology, placement: Placement) -> list[Json]:
+    """All clusters of a service's sidecar."""
+    found = [_app(service, placement), _app_probe(service, placement)]
+    if service.http:
+        found.append(_app_http(service, placement))
+    found += [_peer(topology.service(name), placement) for name in service.calls]
+    if placement.otlp_endpoint:
+        found.append(_otlp(placement.otlp_endpoint))
+    return found
+
+
+def http2_windows(limits: Limits) -> Json:
+    """HTTP/2 options both ends of a hop share; sizes follow `buffer_bytes`.
+
+    Twice the calls in flight are let in: one too many is then refused by the circuit breaker, where a lower
+    number would make it wait inside its caller's HTTP/2 library, unseen.
+    """
+    return {
+        "max_concurrent_streams": 2 * limits.max_concurrent,
+        "initial_stream_window_size": limits.buffer_bytes,
+        "initial_connection_window_size": limits.buffer_bytes * CONNECTION_WINDOWS,
+    }
+
+
+def _app(service: Service, placement: Placement) -> Json:
+    """The app's RPCs. A dead or NOT_SERVING app is refused here at once, with UNAVAILABLE."""
+    health = {
+        "timeout": "1s",
+        "interval": "1s",
+        "no_traffic_interval": "1s",
+        "unhealthy_interval": "0.25s",
+        "no_traffic_healthy_interval": "1s",
+        "unhealthy_threshold": 1,
+        "healthy_threshold": 1,
+        "grpc_health_check": {},
+    }
+    return _cluster("app", [pipe(placement.app_socket(service.name))], service.limits) | {
+        "typed_extension_protocol_options": _http2(service.limits),
+        "health_checks": [health],
+        # No panic: one dead app is 100 % of its cluster, and sending to it anyway would only be slower.
+        "common_lb_config": {"healthy_panic_threshold": {"value": 0}},
+    }
+
+
+def _app_probe(service: Service, placement: Placement) -> Json:
+    """Health, reflection and channelz: asked of the app itself, so that NOT_SERVING is an answer and not a
+    refusal.
+    """
+    return _cluster("app_probe", [pipe(placement.app_socket(service.name))], service.limits) | {
+        "typed_extension_protocol_options": _http2(service.limits)
+    }
+
+
+def _app_http(service: Service, placement: Placement) -> Json:
+    return _cluster("app_http", [pipe(placement.http_socket(service.name))], service.limits)
+
+
+def _peer(callee: Service, placement: Placement) -> Json:
+    """Another service's sidecar."""
+    keepalive = {"connection_keepalive": {"interval": "30s", "timeout": "5s"}}
+    address = tcp(placement.host, placement.port(callee.ports.ingress))
+    return _cluster(peer_cluster(callee), [address], callee.limits) | {
+        # Sidecars answer pings; an app (gRPC's C core) would take them for abuse, so its clusters send none.
+        "typed_extension_protocol_options": _http2(callee.limits, keepalive),
+        # With several replicas the failing one is set aside; a lone one never is (half the hosts at most).
+        "outlier_detection": {
+            "consecutive_gateway_failure": 5,
+            "enforcing_consecutive_gateway_failure": 100,
+            "consecutive_5xx": 10,
+            "interval": "1s",
+            "base_ejection_time": "2s",
+            "max_ejection_time": "30s",
+            "max_ejection_percent": 50,
+        },
+    }
+
+
+def _otlp(endpoint: str) -> Json:
+    host, port = split_endpoint(endpoint)
+    return {
+        "name": "otlp",
+        "type": "STATIC" if _is_address(host) else "STRICT_DNS",
+        "connect_timeout": "1s",
+        "load_assignment": _hosts("otlp", [tcp(host, port)]),
+        "typed_extension_protocol_options": {_HTTP_OPTIONS: _options({"http2_protocol_options": {}})},
+    }
+
+
+def _cluster(name: str, addresses: list[Json], limits: Limits) -> Json:
+    return {
+        "name": name,
+        "type": "STATIC",
+        "connect_timeout": "0.25s",
+        "per_connection_buffer_limit_bytes": limits.buffer_bytes,
+        "circuit_breakers": {"thresholds": [_threshold(limits)]},
+        "load_assignment": _hosts(name, addresses),
+    }
+
+
+def _threshold(limits: Limits) -> Json:
+    return {
+        "max_connections": limits.max_concurrent,
+        "max_pending_requests": limits.max_concurrent,
+        "max_requests": limits.max_concurrent,
+        "retry_budget": {"budget_percent": {"value": 20}, "min_retry_concurrency": 3},
+        "track_remaining": True,
+    }
+
+
+def _hosts(name: str, addresses: list[Json]) -> Json:
+    endpoints = [{"endpoint": {"address": address}} for address in addresses]
+    return {"cluster_name": name, "endpoints": [{"lb_endpoints": endpoints}]}
+
+
+def _http2(limits: Limits, extra: Json | None = None) -> Json:
+    return {_HTTP_OPTIONS: _options({"http2_protocol_options": http2_windows(limits) | (extra or {})})}
+
+
+def _options(explicit: Json) -> Json:
+    return typed("extensions.upstreams.http.v3.HttpProtocolOptions", explicit_http_config=explicit)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,168 @@
+"""How a new policy goes live under traffic: judged, renamed into place, watched until every sidecar runs
+it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from citemesh.errors import DeadlineExceeded, Unavailable
+from citemesh.mesh.envoy.admin import Admin
+from citemesh.mesh.envoy.filters import IDENTITY
+from citemesh.mesh.placement import Placement
+from citemesh.mesh.policy import SECRET_MODE, document_version, ecds_document, identity_filter, judge_identity
+from citemesh.mesh.text import replace_file
+
+Outcome = Literal["live", "refused", "timed_out"]
+_POLL_S = 0.01
+_FAILURES = r"^extension_config_discovery\..*\.config_fail$|^extension_config_discovery\..*\.update_rejected$"
+
+
+@dataclass(frozen=True, slots=True)
+class RoomReport:
+    """What became of a push at one sidecar. `reason` says why, unless it is live."""
+
+    room: str
+    outcome: Outcome
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PushReport:
+    """What became of a push. `version` is the pushed document's, empty when Envoy refused it before any
+    sidecar.
+    """
+
+    version: str
+    rooms: tuple[RoomReport, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Live everywhere."""
+        return all(room.outcome == "live" for room in self.rooms)
+
+
+def push_identity(
+    placement: Placement, rooms: Sequence[str], config: Mapping[str, Any], deadline_s: float = 10.0
+) -> PushReport:
+    """Change keys (or, with another `identity_wasm` in the placement, code) of running sidecars.
+
+    A refused document is taken back, so that a sidecar that restarts finds the policy it had. A sidecar that
+    does not answer in time keeps the new file: Envoy has judged it good, and it is what the next start
+    should run. Blocking, `deadline_s` plus the time of one validation at most; call it in a thread from
+    async code.
+
+    Raises:
+        PreconditionFailed: no Envoy, or no policy file.
+        DeadlineExceeded: another push holds the lock, or validation did not come to an end.
+        InvalidInput: the configuration is not JSON.
+        OSError: the directory can't be written.
+    """
+    verdict = judge_identity(placement, config)
+    if not verdict.ok:
+        return PushReport("", tuple(RoomReport(room, "refused", verdict.message) for room in rooms))
+    text = ecds_document("identity", identity_filter(placement, config))
+    end = time.monotonic() + deadline_s
+    with _lock(Path(placement.run_dir) / "policy.lock", end):
+        pushes = [_Push(placement, room, text) for room in rooms]
+        return PushReport(document_version(text), _settle(pushes, end))
+
+
+def live_version(admin: Admin) -> str:
+    """Version of the identity policy a sidecar runs; empty when none.
+
+    Raises:
+        Unavailable, DeadlineExceeded: as `Admin`.
+    """
+    for entry in admin.config_dump("ecds_filters"):
+        if entry.get("ecds_filter", {}).get("name") == IDENTITY:
+            return str(entry.get("version_info", ""))
+    return ""
+
+
+def failures(admin: Admin) -> int:
+    """How many policy updates a sidecar has refused since it started.
+
+    Raises:
+        Unavailable, DeadlineExceeded: as `Admin`.
+    """
+    return sum(admin.stats(_FAILURES).values())
+
+
+class _Push:
+    """One room's part of a push."""
+
+    def __init__(self, placement: Placement, room: str, text: str) -> None:
+        self.room = room
+        self._version = document_version(text)
+        self._admin = Admin(placement.admin_socket(room), timeout_s=1.0)
+        self._path = Path(placement.policy_file(room, "identity"))
+        self._old = self._path.read_text(encoding="utf-8") if self._path.is_file() else None
+        self._failed_before = self._ask_failures()
+        if text != self._old:
+            replace_file(self._path, text, SECRET_MODE)
+
+    def poll(self) -> RoomReport | None:
+        """The room's report, once there is one."""
+        try:
+            if live_version(self._admin) == self._version:
+                return RoomReport(self.room, "live")
+            failed = failures(self._admin)
+        except (Unavailable, DeadlineExceeded):
+            return None
+        if self._failed_before is None or failed <= self._failed_before:
+            return None
+        self._take_back()
+        return RoomReport(
+            self.room, "refused", "the sidecar refused the policy; its log says why; the old one stays"
+        )
+
+    def late(self) -> RoomReport:
+        """The report when the deadline has passed."""
+        alive = self._ask_failures() is not None
+        reason = "the sidecar did not take the policy in time" if alive else "the sidecar does not answer"
+        return RoomReport(self.room, "timed_out", f"{reason}; the file is in place")
+
+    def _take_back(self) -> None:
+        if self._old is not None:
+            replace_file(self._path, self._old, SECRET_MODE)
+
+    def _ask_failures(self) -> int | None:
+        try:
+            return failures(self._admin)
+        except (Unavailable, DeadlineExceeded):
+            return None
+
+
+def _settle(pushes: list[_Push], end: float) -> tuple[RoomReport, ...]:
+    """Poll every room until each has reported or time is up."""
+    reports: dict[str, RoomReport] = {}
+    while True:
+        for push in pushes:
+            if push.room not in reports and (report := push.poll()):
+                reports[push.room] = report
+        if len(reports) == len(pushes) or time.monotonic() >= end:
+            return tuple(reports.get(push.room) or push.late() for push in pushes)
+        time.sleep(_POLL_S)
+
+
+@contextlib.contextmanager
+def _lock(path: Path, end: float) -> Iterator[None]:
+    """One push at a time; the lock goes with the process that holds it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= end:
+                    raise DeadlineExceeded("another policy push, which holds the lock") from None
+                time.sleep(_POLL_S)
+        yield

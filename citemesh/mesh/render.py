@@ -1,0 +1,85 @@
+"""Topology and placement in, Envoy's files out. The committed rendering is held by `check_all`."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from citemesh.mesh.envoy.bootstrap import bootstrap
+from citemesh.mesh.placement import Placement, find_identity_wasm
+from citemesh.mesh.policy import ecds_document, identity_filter
+from citemesh.mesh.text import replace_file, to_yaml
+from citemesh.mesh.topology import Topology, load_topology
+
+SAMPLE = "identity.ecds.sample.yaml"
+"""An ECDS document with no key in it, rendered beside the bootstraps to show what a sidecar watches."""
+COMMITTED = "deploy/envoy"
+_HEADER = "# Rendered from deploy/mesh.yaml by `citemesh mesh render`. Do not edit.\n"
+_NO_KEYS = {
+    "version": 1,
+    "keys": [],
+    "allow": ["127.0.0.0/8", "::1/128"],
+    "public": ["/grpc.health.v1.Health/*"],
+}
+
+
+def committed_placement() -> Placement:
+    """The placement `deploy/envoy` is rendered for: defaults, relative paths, no tracing.
+
+    Raises:
+        PreconditionFailed: the identity policy's artefact is not in policies/dist.
+    """
+    return Placement(identity_wasm=find_identity_wasm())
+
+
+def render_all(topology: Topology, placement: Placement) -> dict[str, str]:
+    """Every room's bootstrap, file name to text. The same input gives the same bytes."""
+    files = {
+        f"{service.name}.yaml": _HEADER + to_yaml(bootstrap(service, topology, placement))
+        for service in topology.services
+    }
+    if any("identity" in service.policies for service in topology.services):
+        files[SAMPLE] = _HEADER + ecds_document("identity", identity_filter(placement, _NO_KEYS))
+    return files
+
+
+def write_all(topology: Topology, placement: Placement, directory: Path) -> list[Path]:
+    """Render into a directory, each file replaced atomically; the paths written.
+
+    Raises:
+        OSError: the directory can't be written.
+    """
+    files = render_all(topology, placement)
+    for name, text in files.items():
+        replace_file(directory / name, text)
+    return [directory / name for name in files]
+
+
+def check_all(topology: Topology, placement: Placement, directory: Path) -> str:
+    """What `write_all` would change there, as a unified diff; empty when nothing."""
+    wanted = render_all(topology, placement)
+    found = {path.name: path.read_text(encoding="utf-8") for path in sorted(directory.glob("*.yaml"))}
+    return "".join(
+        _diff(name, found.get(name), wanted.get(name)) for name in sorted(wanted.keys() | found.keys())
+    )
+
+
+def write_runtime(topology: Topology, placement: Placement) -> list[Path]:
+    """The bootstraps a placement's sidecars start from, and the directories they need."""
+    for directory in (placement.run_dir, placement.log_dir):
+        Path(directory).mkdir(parents=True, exist_ok=True)
+    return write_all(topology, placement, Path(placement.config_file("x")).parent)
+
+
+def _diff(name: str, found: str | None, wanted: str | None) -> str:
+    if found == wanted:
+        return ""
+    old, new = (found or "").splitlines(keepends=True), (wanted or "").splitlines(keepends=True)
+    before = f"committed/{name}" if found is not None else "/dev/null"
+    after = f"rendered/{name}" if wanted is not None else "/dev/null"
+    return "".join(difflib.unified_diff(old, new, before, after))
+
+
+def check_committed(root: Path = Path()) -> str:
+    """`check_all` for the committed rendering of a checkout."""
+    return check_all(load_topology(root / "deploy/mesh.yaml"), committed_placement(), root / COMMITTED)

@@ -1,0 +1,250 @@
+"""The topology: which services there are, who may call whom, under which policies and limits.
+
+It is written once, in `deploy/mesh.yaml`, and everything Envoy is told follows from it. Nothing here differs
+between machines; what does is in `citemesh.mesh.placement`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from citemesh.errors import InvalidInput, PreconditionFailed
+from citemesh.mesh.reader import Node, read_yaml
+
+MethodKind = Literal["read", "write", "stream"]
+POLICIES = ("identity",)
+VERSION = 1
+
+_NAME = r"[a-z][a-z0-9-]{0,30}"
+_PACKAGE = r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*\.v[0-9]+"
+_PROTO_NAME = r"[A-Z][A-Za-z0-9]*"
+_DAY_S = 86_400.0
+_GIB = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One RPC. `read` is unary and idempotent (retried), `write` unary, `stream` anything that streams."""
+
+    service: str
+    """Full proto name, such as `citemesh.api.tokenizer.v1.TokenizerService`."""
+    name: str
+    kind: MethodKind
+    timeout_s: float
+    """Longest life of a call; a caller's shorter deadline wins."""
+
+    @property
+    def path(self) -> str:
+        """The HTTP/2 path of the RPC."""
+        return f"/{self.service}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one service, enforced by its sidecar."""
+
+    max_message_bytes: int
+    """Largest gRPC message or HTTP body the service takes."""
+    max_concurrent: int
+    """Calls in flight; one more is refused at once."""
+    buffer_bytes: int
+    """What a sidecar holds per connection and direction before it pushes back; also the HTTP/2 stream
+    window.
+    """
+    unary_timeout_s: float
+    stream_timeout_s: float
+    rate_per_s: int
+    """Calls a second over the door, with as many again as burst; 0: no such limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Offsets from the placement's port base."""
+
+    ingress: int
+    egress: int
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One service and its sidecar."""
+
+    name: str
+    package: str
+    public: bool
+    """The door: callers are outsiders, so what they say about themselves is not believed."""
+    http: bool
+    """The app also answers HTTP/1.1 on its own socket."""
+    ports: Ports
+    replicas: int
+    calls: tuple[str, ...]
+    policies: tuple[str, ...]
+    limits: Limits
+    methods: tuple[Method, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tracing:
+    """How the sidecars trace when an OTLP endpoint is given."""
+
+    sample_percent: float
+    """Share of new traces; a call that already belongs to a trace follows its caller's decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """The whole mesh."""
+
+    tracing: Tracing
+    services: tuple[Service, ...]
+
+    def service(self, name: str) -> Service:
+        """The service of that name.
+
+        Raises:
+            InvalidInput: there is none.
+        """
+        for service in self.services:
+            if service.name == name:
+                return service
+        listed = ", ".join(s.name for s in self.services)
+        raise InvalidInput("room", f"{name!r} is not in the topology", f"use one of: {listed}")
+
+    def rooms(self) -> tuple[str, ...]:
+        """All service names, in the document's order."""
+        return tuple(service.name for service in self.services)
+
+
+def default_path() -> Path:
+    """`deploy/mesh.yaml` of the checkout, or of the working directory where only a wheel is installed.
+
+    Raises:
+        PreconditionFailed: neither has one.
+    """
+    for root in (Path(__file__).resolve().parents[2], Path()):
+        path = root / "deploy" / "mesh.yaml"
+        if path.is_file():
+            return path
+    raise PreconditionFailed(
+        "TOPOLOGY_MISSING", "deploy/mesh.yaml was not found", "run from a checkout of the project"
+    )
+
+
+def load_topology(path: Path | None = None) -> Topology:
+    """Read and check a topology file (`deploy/mesh.yaml` when none is named).
+
+    Raises:
+        InvalidInput: names the place in the document, the fault and the remedy.
+        PreconditionFailed: there is no such file.
+    """
+    path = path or default_path()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise PreconditionFailed(
+            "TOPOLOGY_MISSING", f"{path}: {error.strerror}", "name a readable file"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(path.name, f"not UTF-8 at byte {error.start}", "save the file as UTF-8") from error
+    return parse_topology(text, path.name)
+
+
+def parse_topology(text: str, name: str = "mesh.yaml") -> Topology:
+    """`load_topology` for a document in memory; `name` is what errors call it."""
+    root = read_yaml(text, name).fields(["version", "tracing", "limits", "services"])
+    root["version"].integer(VERSION, VERSION)
+    tracing = root["tracing"].fields(["sample_percent"])
+    limits = root["limits"]
+    entries = root["services"].entries()
+    services = tuple(_service(key, node, limits, tuple(entries)) for key, node in entries.items())
+    if not services:
+        raise root["services"].refuse("no service", "name at least one")
+    _refuse_shared(root["services"], services)
+    return Topology(Tracing(tracing["sample_percent"].number(0.0, 100.0)), services)
+
+
+def _service(name: str, node: Node, defaults: Node, rooms: tuple[str, ...]) -> Service:
+    Node(name, node.path).text(_NAME, "a short name in lower case (letters, digits, dashes)")
+    required = ["package", "ports", "methods"]
+    fields = node.fields(required, ["public", "http", "replicas", "calls", "policies", "limits"])
+    limits = _limits(defaults, fields.get("limits"))
+    package = fields["package"].text(_PACKAGE, "a versioned proto package such as citemesh.api.tokenizer.v1")
+    return Service(
+        name=name,
+        package=package,
+        public=fields["public"].boolean() if "public" in fields else False,
+        http=fields["http"].boolean() if "http" in fields else False,
+        ports=_ports(fields["ports"]),
+        replicas=fields["replicas"].integer(1, 1000) if "replicas" in fields else 1,
+        calls=fields["calls"].names([r for r in rooms if r != name]) if "calls" in fields else (),
+        policies=fields["policies"].names(POLICIES) if "policies" in fields else (),
+        limits=limits,
+        methods=_methods(fields["methods"], package, limits),
+    )
+
+
+def _ports(node: Node) -> Ports:
+    fields = node.fields(["ingress", "egress"])
+    return Ports(fields["ingress"].integer(0, 9_999), fields["egress"].integer(0, 9_999))
+
+
+def _limits(defaults: Node, own: Node | None) -> Limits:
+    required = ["max_message_bytes", "max_concurrent", "buffer_bytes", "unary_timeout_s", "stream_timeout_s"]
+    fields = defaults.fields(required, ["rate_per_s"])
+    if own is not None:
+        fields = fields | own.fields([], [*required, "rate_per_s"])
+    limits = Limits(
+        max_message_bytes=fields["max_message_bytes"].integer(1_024, _GIB),
+        max_concurrent=fields["max_concurrent"].integer(1, 100_000),
+        # HTTP/2 windows may not be below 65,535 bytes nor above 2^31 - 1 (RFC 9113, 6.9.1-2); the
+        # connection's window is 16 of these.
+        buffer_bytes=fields["buffer_bytes"].integer(65_535, 64 * 2**20),
+        unary_timeout_s=fields["unary_timeout_s"].number(0.001, _DAY_S),
+        stream_timeout_s=fields["stream_timeout_s"].number(0.001, _DAY_S),
+        rate_per_s=fields["rate_per_s"].integer(0, 1_000_000) if "rate_per_s" in fields else 0,
+    )
+    return limits
+
+
+def _methods(node: Node, package: str, limits: Limits) -> tuple[Method, ...]:
+    methods: list[Method] = []
+    for service, rpcs in node.entries().items():
+        Node(service, rpcs.path).text(_PROTO_NAME, "a proto service name such as TokenizerService")
+        methods += [
+            _method(f"{package}.{service}", name, rpc, limits) for name, rpc in rpcs.entries().items()
+        ]
+    if not methods:
+        raise node.refuse("no method", "list the RPCs of the service")
+    return tuple(methods)
+
+
+def _method(service: str, name: str, node: Node, limits: Limits) -> Method:
+    Node(name, node.path).text(_PROTO_NAME, "an RPC name such as Encode")
+    fields = node.fields(["kind"], ["timeout_s"])
+    kind: MethodKind = "stream"
+    for known in get_args(MethodKind):
+        if fields["kind"].choice(get_args(MethodKind)) == known:
+            kind = known
+    usual = limits.stream_timeout_s if kind == "stream" else limits.unary_timeout_s
+    timeout_s = fields["timeout_s"].number(0.001, _DAY_S) if "timeout_s" in fields else usual
+    return Method(service, name, kind, timeout_s)
+
+
+def _refuse_shared(node: Node, services: tuple[Service, ...]) -> None:
+    """Two listeners cannot share a port, nor two services a package (the egress routes by it)."""
+    ports: dict[int, str] = {}
+    packages: dict[str, str] = {}
+    for service in services:
+        for side, port in (("ingress", service.ports.ingress), ("egress", service.ports.egress)):
+            place = f"{node.path}.{service.name}.ports.{side}"
+            if port in ports:
+                raise InvalidInput(
+                    place, f"{port} is already the port of {ports[port]}", "choose a free offset"
+                )
+            ports[port] = f"{service.name}.{side}"
+        if service.package in packages:
+            place = f"{node.path}.{service.name}.package"
+            raise InvalidInput(place, f"already the package of {packages[service.package]}", "choose another")
+        packages[service.package] = service.name

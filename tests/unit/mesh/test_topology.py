@@ -1,0 +1,173 @@
+"""The topology's loader: what it reads, and that every fault is named with its place and remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citemesh.errors import InvalidInput, PreconditionFailed
+from citemesh.mesh.topology import Topology, load_topology, parse_topology
+
+GOOD = (Path(__file__).parent / "golden/pair/in/mesh.yaml").read_text(encoding="utf-8")
+DELETE = object()
+
+
+def changed(place: str, value: object) -> str:
+    """The good document with one place set, or deleted."""
+    document = yaml.safe_load(GOOD)
+    *path, last = place.split(".")
+    node: Any = document
+    for key in path:
+        node = node.setdefault(key, {})
+    if value is DELETE:
+        del node[last]
+    else:
+        node[last] = value
+    return yaml.safe_dump(document, allow_unicode=True, sort_keys=False)
+
+
+def test_the_projects_topology_is_who_may_call_whom() -> None:
+    topology = load_topology()
+    assert {service.name: set(service.calls) for service in topology.services} == {
+        "gateway": {"tokenizer", "retrieval", "generation", "reranker"},
+        "retrieval": {"tokenizer"},
+        "tokenizer": set(),
+        "generation": set(),
+        "reranker": set(),
+    }
+    assert all(service.policies == ("identity",) for service in topology.services)
+    assert [service.name for service in topology.services if service.public] == ["gateway"]
+
+
+def test_limits_of_a_service_stand_over_the_defaults() -> None:
+    front = parse_topology(GOOD).service("front")
+    assert (front.limits.rate_per_s, front.limits.unary_timeout_s) == (1000, 5)
+    brief = next(m for m in parse_topology(GOOD).service("back").methods if m.name == "CountBriefly")
+    assert (brief.path, brief.kind, brief.timeout_s) == ("/acme.back.v1.Back/CountBriefly", "stream", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "path", "fault"),
+    [
+        ("colour", 1, "mesh.yaml.colour", "unknown field"),
+        ("version", 2, "mesh.yaml.version", "out of range"),
+        ("version", "1", "mesh.yaml.version", "not a whole number"),
+        ("services", DELETE, "mesh.yaml.services", "missing"),
+        ("services", {}, "mesh.yaml.services", "no service"),
+        ("services", [], "mesh.yaml.services", "expected a mapping"),
+        ("services.front", None, "mesh.yaml.services.front", "expected a mapping, got nothing"),
+        ("services.Front", {}, "mesh.yaml.services.Front", "not a short name"),
+        ("services.front.colour", 1, "mesh.yaml.services.front.colour", "unknown field"),
+        ("services.front.calls", ["bakc"], "mesh.yaml.services.front.calls[0]", "'bakc' is not known"),
+        ("services.front.calls", ["front"], "mesh.yaml.services.front.calls[0]", "'front' is not known"),
+        ("services.front.calls", ["back", "back"], "mesh.yaml.services.front.calls[1]", "listed twice"),
+        ("services.front.calls", "back", "mesh.yaml.services.front.calls", "expected a list"),
+        ("services.front.policies", ["waf"], "mesh.yaml.services.front.policies[0]", "'waf' is not known"),
+        ("services.front.public", "yes", "mesh.yaml.services.front.public", "not true or false"),
+        (
+            "services.front.package",
+            "acme",
+            "mesh.yaml.services.front.package",
+            "not a versioned proto package",
+        ),
+        (
+            "services.front.package",
+            "acme.back.v1",
+            "mesh.yaml.services.back.package",
+            "already the package of front",
+        ),
+        (
+            "services.front.ports.ingress",
+            3,
+            "mesh.yaml.services.back.ports.egress",
+            "3 is already the port of",
+        ),
+        (
+            "services.front.ports.ingress",
+            True,
+            "mesh.yaml.services.front.ports.ingress",
+            "not a whole number",
+        ),
+        ("services.front.replicas", 0, "mesh.yaml.services.front.replicas", "out of range"),
+        (
+            "services.front.limits.max_concurrent",
+            0,
+            "mesh.yaml.services.front.limits.max_concurrent",
+            "out of range",
+        ),
+        ("services.front.limits.colour", 0, "mesh.yaml.services.front.limits.colour", "unknown field"),
+        ("limits.buffer_bytes", 1024, "mesh.yaml.limits.buffer_bytes", "out of range"),
+        ("limits.unary_timeout_s", DELETE, "mesh.yaml.limits.unary_timeout_s", "missing"),
+        ("limits.unary_timeout_s", float("nan"), "mesh.yaml.limits.unary_timeout_s", "out of range"),
+        ("limits.unary_timeout_s", float("inf"), "mesh.yaml.limits.unary_timeout_s", "out of range"),
+        ("tracing.sample_percent", 101, "mesh.yaml.tracing.sample_percent", "out of range"),
+        ("services.front.methods", {}, "mesh.yaml.services.front.methods", "no method"),
+        (
+            "services.front.methods.Front.echo",
+            {"kind": "read"},
+            "mesh.yaml.services.front.methods.Front.echo",
+            "not",
+        ),
+        (
+            "services.front.methods.Front.Echo",
+            {},
+            "mesh.yaml.services.front.methods.Front.Echo.kind",
+            "missing",
+        ),
+        (
+            "services.front.methods.Front.Echo.kind",
+            "bidi",
+            "mesh.yaml.services.front.methods.Front.Echo.kind",
+            "known",
+        ),
+    ],
+)
+def test_a_fault_is_named_with_its_place_and_remedy(place: str, value: object, path: str, fault: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        parse_topology(changed(place, value))
+    assert caught.value.field == path
+    assert fault in caught.value.fault
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "version: 1\nversion: 1\n", "a: [", "\x00", "!!python/object:os.system {}"]
+)
+def test_what_is_no_topology_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput):
+        parse_topology(text)
+
+
+@given(
+    st.text()
+    | st.recursive(st.none() | st.booleans() | st.floats() | st.text(), lambda inner: st.lists(inner))
+)
+def test_any_value_anywhere_is_read_or_refused(value: object) -> None:
+    for place in (
+        "services.front",
+        "services.front.calls",
+        "limits.max_concurrent",
+        "services.front.methods.Front",
+    ):
+        try:
+            assert isinstance(parse_topology(changed(place, value)), Topology)
+        except InvalidInput as error:
+            assert error.field.startswith("mesh.yaml")
+
+
+def test_an_unreadable_file_is_said_to_be_so(tmp_path: Path) -> None:
+    with pytest.raises(PreconditionFailed, match="No such file"):
+        load_topology(tmp_path / "none.yaml")
+    (tmp_path / "latin.yaml").write_bytes("# café".encode("latin-1"))
+    with pytest.raises(InvalidInput, match="UTF-8"):
+        load_topology(tmp_path / "latin.yaml")
+
+
+def test_an_unknown_room_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="use one of: front, back"):
+        parse_topology(GOOD).service("frnt")
