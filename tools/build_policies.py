@@ -42,11 +42,13 @@ def environment(workspace: Path, target_dir: Path) -> dict[str, str]:
     """The build's environment: nothing of the caller's Rust settings, no path in the bytes."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("CARGO", "RUST"))}
     flags = [
-        "-C linker=wasm-ld",
-        f"-C link-arg=--max-memory={MAX_MEMORY}",
+        *("-C", "linker=wasm-ld"),
+        *("-C", f"link-arg=--max-memory={MAX_MEMORY}"),
         f"--remap-path-prefix={workspace}=/src",
     ]
-    return kept | {"RUSTC": str(RUSTC), "RUSTFLAGS": " ".join(flags), "CARGO_TARGET_DIR": str(target_dir)}
+    # Encoded, so that a directory with a space in its name is one flag.
+    ours = {"RUSTC": str(RUSTC), "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags)}
+    return kept | ours | {"CARGO_TARGET_DIR": str(target_dir)}
 
 
 def policy_names(workspace: Path) -> list[str]:
