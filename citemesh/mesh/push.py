@@ -1,11 +1,10 @@
-"""How a new policy goes live under traffic: judged, renamed into place, watched until every sidecar runs
-it.
-"""
+"""How a new policy goes live under traffic: judged, renamed into place, watched at every sidecar."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from citemesh.mesh.text import replace_file
 
 Outcome = Literal["live", "refused", "timed_out"]
 _POLL_S = 0.01
-_FAILURES = r"^extension_config_discovery\..*\.config_fail$|^extension_config_discovery\..*\.update_rejected$"
+_DISCOVERY = f"extension_config_discovery.http_filter.{IDENTITY}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +34,7 @@ class RoomReport:
 
 @dataclass(frozen=True, slots=True)
 class PushReport:
-    """What became of a push. `version` is the pushed document's, empty when Envoy refused it before any
-    sidecar.
-    """
+    """What became of a push. `version` is empty when Envoy refused the document before any sidecar saw it."""
 
     version: str
     rooms: tuple[RoomReport, ...]
@@ -77,13 +74,13 @@ def push_identity(
 def live_version(admin: Admin) -> str:
     """Version of the identity policy a sidecar runs; empty when none.
 
+    The statistic is asked and not the configuration dump: the dump shows the newest document even when it was
+    refused (seen on Envoy 1.40).
+
     Raises:
         Unavailable, DeadlineExceeded: as `Admin`.
     """
-    for entry in admin.config_dump("ecds_filters"):
-        if entry.get("ecds_filter", {}).get("name") == IDENTITY:
-            return str(entry.get("version_info", ""))
-    return ""
+    return admin.texts(f"^{re.escape(_DISCOVERY)}version_text$").get(f"{_DISCOVERY}version_text", "")
 
 
 def failures(admin: Admin) -> int:
@@ -92,7 +89,7 @@ def failures(admin: Admin) -> int:
     Raises:
         Unavailable, DeadlineExceeded: as `Admin`.
     """
-    return sum(admin.stats(_FAILURES).values())
+    return admin.stats(f"^{re.escape(_DISCOVERY)}config_fail$").get(f"{_DISCOVERY}config_fail", 0)
 
 
 class _Push:

@@ -6,9 +6,11 @@ import http.client
 import json
 import socket
 import urllib.parse
-from typing import Any
+from typing import Any, TypeVar
 
 from citemesh.errors import DeadlineExceeded, Unavailable
+
+T = TypeVar("T")
 
 
 class Admin:
@@ -30,9 +32,11 @@ class Admin:
 
     def stats(self, pattern: str = "") -> dict[str, int]:
         """Counters and gauges whose names match the regular expression."""
-        query = urllib.parse.urlencode({"format": "json", "type": "All", "filter": pattern})
-        entries = self._json(f"/stats?{query}").get("stats", [])
-        return {entry["name"]: entry["value"] for entry in entries if "name" in entry}
+        return self._stats(pattern, int)
+
+    def texts(self, pattern: str = "") -> dict[str, str]:
+        """Text readouts whose names match the regular expression."""
+        return self._stats(pattern, str)
 
     def config_dump(self, resource: str = "") -> list[dict[str, Any]]:
         """The sections of the configuration dump, or one resource of it such as `ecds_filters`."""
@@ -57,6 +61,11 @@ class Admin:
     def reopen_logs(self) -> None:
         """Reopen the access log after it was moved away."""
         self._call("POST", "/reopen_logs")
+
+    def _stats(self, pattern: str, kind: type[T]) -> dict[str, T]:
+        query = urllib.parse.urlencode({"format": "json", "type": "All", "filter": pattern})
+        entries = self._json(f"/stats?{query}").get("stats", [])
+        return {entry["name"]: entry["value"] for entry in entries if isinstance(entry.get("value"), kind)}
 
     def _json(self, target: str) -> dict[str, Any]:
         status, body = self._call("GET", target)

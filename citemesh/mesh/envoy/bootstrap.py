@@ -21,7 +21,7 @@ def bootstrap(
         is what
             `envoy --mode validate` can see, since it follows no files.
     """
-    return {
+    config: Json = {
         "node": {"id": service.name, "cluster": "citemesh"},
         "admin": {"address": pipe(placement.admin_socket(service.name))},
         "static_resources": {
@@ -30,6 +30,11 @@ def bootstrap(
         },
         "overload_manager": _overload(service),
     }
+    if placement.otlp_endpoint:
+        # Envoy's default of five seconds makes whoever looks for a trace wait.
+        spans = {"name": "spans", "static_layer": {"tracing.opentelemetry.flush_interval_ms": 1_000}}
+        config["layered_runtime"] = {"layers": [spans]}
+    return config
 
 
 def _overload(service: Service) -> Json:

@@ -11,13 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from citemesh.mesh.identity import identity_config, new_key
+from citemesh.mesh.policy import install_identity
 from citemesh.mesh.render import write_runtime
 from citemesh.mesh.topology import Topology, load_topology
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # the harness lies beside the tests, whatever pytest's import mode
 
-from mesh_harness import RunningMesh, place, without_policies  # noqa: E402 - needs the path above
+from mesh_harness import Guarded, RunningMesh, find_policy, place, without_policies  # noqa: E402 - needs the path above
 
 
 @pytest.fixture
@@ -43,5 +45,22 @@ def pair(pair_topology: Topology, short_dir: Path) -> Iterator[RunningMesh]:
             mesh.start_app(room)
         mesh.start_sidecars()
         yield mesh
+    finally:
+        mesh.stop()
+
+
+@pytest.fixture
+def guarded(pair_topology: Topology, short_dir: Path) -> Iterator[Guarded]:
+    """`pair` with the committed identity policy."""
+    mesh = RunningMesh(pair_topology, place(pair_topology, short_dir, identity_wasm=find_policy()))
+    key, record = new_key("user:ann", "default", ["*"])
+    config = identity_config([record], ["127.0.0.0/8"], ["/grpc.health.v1.Health/*"])
+    write_runtime(pair_topology, mesh.placement)
+    install_identity(mesh.placement, pair_topology.rooms(), config)
+    try:
+        for room in pair_topology.rooms():
+            mesh.start_app(room)
+        mesh.start_sidecars()
+        yield Guarded(mesh, config, key)
     finally:
         mesh.stop()

@@ -10,11 +10,12 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from citemesh.errors import DeadlineExceeded, Unavailable
 from citemesh.mesh.envoy.admin import Admin
 from citemesh.mesh.envoy.binary import sidecar_command
-from citemesh.mesh.placement import Placement
+from citemesh.mesh.placement import Placement, find_identity_wasm
 from citemesh.mesh.topology import Topology
 
 HERE = Path(__file__).parent
@@ -38,6 +39,11 @@ def wait_until(condition: Callable[[], bool], what: str, deadline_s: float = REA
         if time.monotonic() > end:
             raise TimeoutError(f"{what}: not within {deadline_s:g} s")
         time.sleep(0.02)
+
+
+def find_policy() -> str:
+    """The committed identity policy, as an absolute path."""
+    return find_identity_wasm(HERE.parents[2] / "policies")
 
 
 class RunningMesh:
@@ -94,6 +100,15 @@ class RunningMesh:
         with contextlib.suppress(Unavailable, DeadlineExceeded):
             return self.admin(room).ready()
         return False
+
+
+@dataclasses.dataclass
+class Guarded:
+    """A mesh with the identity policy, the policy's configuration and a key that may call everything."""
+
+    mesh: RunningMesh
+    config: dict[str, Any]
+    key: str
 
 
 def free_base(offsets: list[int]) -> int:

@@ -5,16 +5,21 @@ down.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import http.client
 import json
 import time
 from collections.abc import Awaitable
+from pathlib import Path
 from typing import Any
 
 import grpc
 import grpc.aio
 import pytest
-from mesh_harness import RunningMesh, wait_until
+from mesh_harness import RunningMesh, place, wait_until
+
+from citemesh.mesh.render import write_runtime
+from citemesh.mesh.topology import Topology
 
 pytestmark = pytest.mark.real
 
@@ -191,6 +196,28 @@ async def test_past_max_concurrent_calls_are_refused_at_once(pair: RunningMesh) 
     assert pair.admin("front").stats("^cluster.to_back.upstream_rq_retry$") == {
         "cluster.to_back.upstream_rq_retry": 0
     }
+
+
+async def test_past_the_doors_rate_callers_are_told_to_slow_down(
+    pair_topology: Topology, short_dir: Path
+) -> None:
+    front = pair_topology.service("front")
+    slow = dataclasses.replace(
+        front, policies=(), calls=(), limits=dataclasses.replace(front.limits, rate_per_s=1)
+    )
+    topology = dataclasses.replace(pair_topology, services=(slow,))
+    mesh = RunningMesh(topology, place(topology, short_dir))
+    write_runtime(topology, mesh.placement)
+    try:
+        await asyncio.to_thread(mesh.start_app, "front")
+        await asyncio.to_thread(mesh.start_sidecars)
+        async with door(mesh) as channel:
+            done = await asyncio.gather(*(channel.unary_unary(FRONT + "Echo")(b"").code() for _ in range(6)))
+        assert set(done) == {grpc.StatusCode.OK, grpc.StatusCode.RESOURCE_EXHAUSTED}
+        status, answer = await asyncio.to_thread(rest, mesh, b"{}")
+        assert (status, answer["error"]["code"]) == (429, "resource_exhausted")
+    finally:
+        mesh.stop()
 
 
 async def test_the_door_takes_grpc_and_http_on_one_port(pair: RunningMesh) -> None:

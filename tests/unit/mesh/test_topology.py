@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from citemesh.errors import InvalidInput, PreconditionFailed
@@ -143,21 +144,17 @@ def test_what_is_no_topology_is_refused(text: str) -> None:
         parse_topology(text)
 
 
-@given(
-    st.text()
-    | st.recursive(st.none() | st.booleans() | st.floats() | st.text(), lambda inner: st.lists(inner))
-)
-def test_any_value_anywhere_is_read_or_refused(value: object) -> None:
-    for place in (
-        "services.front",
-        "services.front.calls",
-        "limits.max_concurrent",
-        "services.front.methods.Front",
-    ):
-        try:
-            assert isinstance(parse_topology(changed(place, value)), Topology)
-        except InvalidInput as error:
-            assert error.field.startswith("mesh.yaml")
+PLACES = ("services.front", "services.front.calls", "limits.max_concurrent", "services.front.methods.Front")
+ANYTHING = st.text() | st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(PLACES), ANYTHING)
+def test_any_value_anywhere_is_read_or_refused(place: str, value: object) -> None:
+    try:
+        assert isinstance(parse_topology(changed(place, value)), Topology)
+    except InvalidInput as error:
+        assert error.field.startswith("mesh.yaml")
 
 
 def test_an_unreadable_file_is_said_to_be_so(tmp_path: Path) -> None:
@@ -171,3 +168,16 @@ def test_an_unreadable_file_is_said_to_be_so(tmp_path: Path) -> None:
 def test_an_unknown_room_is_refused() -> None:
     with pytest.raises(InvalidInput, match="use one of: front, back"):
         parse_topology(GOOD).service("frnt")
+
+
+def test_methods_are_the_contracts_and_streams_are_known_as_such() -> None:
+    """Against the generated stubs: a new RPC must be given its kind here."""
+    for service in load_topology().services:
+        room = service.package.split(".")[2]
+        stubs = importlib.import_module(f"citemesh.api.{room}.v1.{room}_pb2")
+        contract = {
+            f"/{proto.full_name}/{rpc.name}": rpc.client_streaming or rpc.server_streaming
+            for proto in stubs.DESCRIPTOR.services_by_name.values()
+            for rpc in proto.methods
+        }
+        assert {method.path: method.kind == "stream" for method in service.methods} == contract

@@ -1,0 +1,74 @@
+"""How a call is made: its time limit, its headers, and its errors as domain errors."""
+
+import asyncio
+from collections.abc import AsyncIterable, AsyncIterator, Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import grpc
+
+from citemesh.errors import DeadlineExceeded
+from citemesh.kit import deadline
+from citemesh.kit.status import to_error
+
+T = TypeVar("T")
+
+
+class Caller:
+    """Makes calls to one service over one channel.
+
+    Args:
+        service: what errors call the other side.
+        key: credential shown to the mesh; empty shows none.
+        timeout_s: longest a call may take where its own caller sets no tighter limit.
+    """
+
+    def __init__(self, channel: grpc.aio.Channel, service: str, key: str, timeout_s: float) -> None:
+        self.channel = channel
+        self.service = service
+        self._key = key
+        self._timeout_s = timeout_s
+
+    async def unary(self, method: Callable[..., Any], request: Any, timeout_s: float | None = None) -> Any:
+        """One request, one response. Raises the domain error that the other side told."""
+        limit = self._limit(timeout_s)
+        try:
+            return await method(request, timeout=limit, metadata=self._metadata())
+        except grpc.RpcError as error:
+            raise to_error(error, self.service) from None
+
+    async def stream(
+        self, method: Callable[..., Any], request: Any, timeout_s: float | None = None
+    ) -> AsyncIterator[Any]:
+        """One request (or an iterator of them), many responses. Leaving the iteration cancels the call."""
+        call = method(request, timeout=self._limit(timeout_s), metadata=self._metadata())
+        try:
+            async for response in call:
+                yield response
+        except grpc.RpcError as error:
+            raise to_error(error, self.service) from None
+        finally:
+            call.cancel()
+
+    def _limit(self, timeout_s: float | None) -> float:
+        limit = deadline.remaining_s(self._timeout_s if timeout_s is None else timeout_s)
+        if limit <= 0:
+            raise DeadlineExceeded(f"no time was left to call {self.service}")
+        return limit
+
+    def _metadata(self) -> tuple[tuple[str, str], ...]:
+        headers = deadline.to_headers(deadline.current())
+        if self._key:
+            headers.append(("authorization", f"Bearer {self._key}"))
+        return tuple(headers)
+
+
+async def sent(items: AsyncIterable[T], failed: asyncio.Future[None]) -> AsyncIterator[T]:
+    """Passes items on; what their source raises is kept in ``failed``, since gRPC would only log it."""
+    try:
+        async for item in items:
+            yield item
+    except Exception as error:
+        with suppress(asyncio.InvalidStateError):
+            failed.set_exception(error)
+        raise

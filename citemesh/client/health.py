@@ -1,0 +1,14 @@
+"""Asks a room's health, as Envoy and Kubernetes do."""
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+
+async def serving(channel: grpc.aio.Channel, timeout_s: float = 2.0) -> bool:
+    """True where the room says SERVING; False where it says otherwise or can't be reached."""
+    stub = health_pb2_grpc.HealthStub(channel)
+    try:
+        answer = await stub.Check(health_pb2.HealthCheckRequest(), timeout=timeout_s)
+    except grpc.RpcError:
+        return False
+    return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)

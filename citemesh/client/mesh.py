@@ -1,0 +1,95 @@
+"""The rooms as a caller sees them."""
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+
+import grpc
+
+from citemesh.client.caller import Caller
+from citemesh.client.channel import open_channel
+from citemesh.client.generation import GenerationClient
+from citemesh.client.health import serving
+from citemesh.client.query import QueryClient
+from citemesh.client.reranker import RerankerClient
+from citemesh.client.retrieval import CollectionClient, DocumentClient, RetrievalClient
+from citemesh.client.tokenizer import TokenizerClient
+from citemesh.errors import InvalidInput
+
+
+class Mesh:
+    """Opens one channel a target, when it is first needed; an async context manager that closes them.
+
+    Args:
+        targets: gRPC address by room ("tokenizer", "retrieval", "generation", "reranker", "gateway").
+        key: credential shown with every call; empty shows none.
+        timeout_s: longest a unary call may take where its caller's own deadline isn't tighter.
+    """
+
+    def __init__(self, targets: Mapping[str, str], key: str = "", timeout_s: float = 30.0) -> None:
+        self._targets = dict(targets)
+        self._key = key
+        self._timeout_s = timeout_s
+        self._channels: dict[str, grpc.aio.Channel] = {}
+
+    def channel(self, room: str) -> grpc.aio.Channel:
+        """The channel to a room. Raises InvalidInput where no target is set for it."""
+        target = self._targets.get(room)
+        if target is None:
+            known = ", ".join(sorted(self._targets)) or "none"
+            raise InvalidInput("targets", f"no target for {room}", f"targets are set for: {known}")
+        if target not in self._channels:
+            self._channels[target] = open_channel(target)
+        return self._channels[target]
+
+    def _caller(self, room: str) -> Caller:
+        return Caller(self.channel(room), room, self._key, self._timeout_s)
+
+    @property
+    def tokenizer(self) -> TokenizerClient:
+        """The tokenizer service."""
+        return TokenizerClient(self._caller("tokenizer"))
+
+    @property
+    def retrieval(self) -> RetrievalClient:
+        """Search of the retrieval service."""
+        return RetrievalClient(self._caller("retrieval"))
+
+    @property
+    def documents(self) -> DocumentClient:
+        """Documents of the retrieval service."""
+        return DocumentClient(self._caller("retrieval"))
+
+    @property
+    def collections(self) -> CollectionClient:
+        """Collections of the retrieval service."""
+        return CollectionClient(self._caller("retrieval"))
+
+    @property
+    def generation(self) -> GenerationClient:
+        """The generation service."""
+        return GenerationClient(self._caller("generation"))
+
+    @property
+    def reranker(self) -> RerankerClient:
+        """The reranker service."""
+        return RerankerClient(self._caller("reranker"))
+
+    @property
+    def query(self) -> QueryClient:
+        """The gateway."""
+        return QueryClient(self._caller("gateway"))
+
+    async def serving(self, room: str, timeout_s: float = 2.0) -> bool:
+        """True where the room's health says SERVING."""
+        return await serving(self.channel(room), timeout_s)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for channel in self._channels.values():
+            await channel.close(None)
+        self._channels.clear()

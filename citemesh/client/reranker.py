@@ -1,0 +1,37 @@
+"""Client of the reranker service."""
+
+from collections.abc import Sequence
+
+from citemesh.api.reranker.v1 import reranker_service_pb2 as pb
+from citemesh.api.reranker.v1.reranker_service_pb2_grpc import RerankerServiceStub
+from citemesh.client import convert
+from citemesh.client.caller import Caller
+from citemesh.client.types import Candidate, Ranked, Support
+
+
+class RerankerClient:
+    """Judges passages."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+        self._stub = RerankerServiceStub(caller.channel)
+
+    async def rerank(self, query: str, candidates: Sequence[Candidate], top_k: int = 0) -> tuple[Ranked, ...]:
+        """Candidates, best first; top_k 0 answers all."""
+        request = pb.RerankRequest(query=query, candidates=map(convert.candidate, candidates), top_k=top_k)
+        answer = await self._caller.unary(self._stub.Rerank, request)
+        return tuple(Ranked(r.id, r.score, r.model_score) for r in answer.results)
+
+    async def attribute(
+        self, sentences: Sequence[str], passages: Sequence[Candidate], max_support: int = 3
+    ) -> tuple[tuple[Support, ...], ...]:
+        """For each sentence, the passages that support it, best first."""
+        request = pb.AttributeRequest(
+            sentences=sentences, passages=map(convert.candidate, passages), max_support=max_support
+        )
+        answer = await self._caller.unary(self._stub.Attribute, request)
+        return tuple(tuple(map(_support, attribution.support)) for attribution in answer.attributions)
+
+
+def _support(message: pb.Support) -> Support:
+    return Support(message.passage_id, message.score, convert.span(message.span), message.supported)

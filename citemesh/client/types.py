@@ -1,0 +1,294 @@
+"""What the rooms say to each other, as plain values: the client room turns them into messages and back."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of text in code points: start inclusive, end exclusive."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a document: span in its extracted text, 1-based page (0: no pages), headings outermost first."""
+
+    span: Span
+    page: int = 0
+    headings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk that search found. Scores: fused orders the results; a part that didn't find it is None."""
+
+    chunk_id: str
+    document_id: str
+    collection: str
+    title: str
+    uri: str
+    location: Location
+    text: str
+    token_ids: tuple[int, ...]
+    tokenizer_digest: str
+    fused: float
+    dense: float | None = None
+    lexical: float | None = None
+    metadata: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A stored document without its text."""
+
+    document_id: str
+    collection: str
+    title: str
+    uri: str
+    source_type: str
+    language: str
+    content_sha256: str
+    size_bytes: int
+    characters: int
+    chunks: int
+    pages: int
+    ingested_at: datetime
+    metadata: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A document to ingest: its bytes and what the sender knows of it (see DocumentHeader in the protos)."""
+
+    correlation_id: str
+    data: bytes
+    collection: str = ""
+    document_id: str = ""
+    title: str = ""
+    uri: str = ""
+    media_type: str = ""
+    metadata: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class IngestProgress:
+    """How far one document is. State: received, parsed, chunked, embedded, committed, unchanged or failed."""
+
+    correlation_id: str
+    document_id: str
+    state: str
+    chunks: int
+    characters: int
+    error_reason: str = ""
+    error_message: str = ""
+    error_remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A set of documents that are searched together."""
+
+    name: str
+    embedding_model: str
+    dimension: int
+    documents: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerInfo:
+    """A loaded tokenizer; digest is the SHA-256 of its definition in hex, max_tokens 0 where unknown."""
+
+    name: str
+    digest: str
+    vocabulary_size: int
+    max_tokens: int
+    has_chat_template: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Token ids of texts, in their order, and the digest of the tokenizer that made them."""
+
+    sequences: tuple[tuple[int, ...], ...]
+    tokenizer: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A rendered conversation: the prompt as text and as token ids."""
+
+    text: str
+    ids: tuple[int, ...]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A loaded language model."""
+
+    name: str
+    max_tokens: int
+    tokenizer_digest: str
+    engine: str
+    running_requests: int
+    waiting_requests: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How to choose the next token; zeros take the service's defaults."""
+
+    temperature: float = 0.0
+    top_p: float = 0.0
+    max_tokens: int = 0
+    stop: tuple[str, ...] = ()
+    seed: int | None = None
+    repetition_penalty: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that one generation used."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """Next part of what the model writes. finish: "", "stop", "length" or "abort"; usage comes with the finish."""
+
+    text: str
+    token_ids: tuple[int, ...] = ()
+    finish: str = ""
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A passage to judge; ids are the caller's."""
+
+    id: str
+    text: str
+    retrieval_score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A judged passage, scores higher is better."""
+
+    id: str
+    score: float
+    model_score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """One passage's support of a sentence: span in the passage's text, score 0 to 1."""
+
+    passage_id: str
+    score: float
+    span: Span
+    supported: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A passage that the model was given, by its 1-based number."""
+
+    number: int
+    chunk_id: str
+    document_id: str
+    collection: str
+    title: str
+    uri: str
+    location: Location
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """One citation: the source's number and the exact place and text that supports the sentence."""
+
+    number: int
+    document_id: str
+    collection: str
+    location: Location
+    quote: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlanEvent:
+    """The stand-alone question and one query a hop."""
+
+    question: str
+    hops: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchEvent:
+    """A search ended; hop is 1-based."""
+
+    hop: int
+    query: str
+    found: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesEvent:
+    """The passages that the model may cite."""
+
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaEvent:
+    """Next part of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CitationEvent:
+    """A sentence of the answer (span in its text) and what supports it."""
+
+    sentence: Span
+    citations: tuple[Citation, ...]
+    supported: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DoneEvent:
+    """The answer is complete. finish: complete, length, interrupted, no_sources; mode: generated, extractive."""
+
+    finish: str
+    mode: str
+    usage: Usage
+    cited: tuple[int, ...]
+    timings: dict[str, float]
+    notice: str
+    model: str
+
+
+AskEvent = PlanEvent | SearchEvent | SourcesEvent | DeltaEvent | CitationEvent | DoneEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What Ask takes; see AskRequest in the protos. mode: "", "generated" or "extractive"."""
+
+    question: str
+    collection: str = ""
+    mode: str = ""
+    max_tokens: int = 0
+    source_types: tuple[str, ...] = ()
+    temperature: float | None = None
+    thread_id: str = ""

@@ -1,0 +1,46 @@
+"""Health that says what the engine says."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from grpc_health.v1 import health_pb2
+from grpc_health.v1 import _async as aio  # health.aio, which the stubs leave out
+
+log = logging.getLogger(__name__)
+CHECK_EVERY_S = 1.0
+CHECK_TIMEOUT_S = 5.0
+
+
+class Health:
+    """Keeps grpc.health.v1 true for a room: "" and each of its services carry the same state."""
+
+    def __init__(self, services: Sequence[str]) -> None:
+        self.servicer = aio.HealthServicer()
+        self._names = ("", *services)
+        self.serving = False
+
+    async def set(self, serving: bool) -> None:
+        """Tells every watcher."""
+        if serving != self.serving:
+            log.info("health is now %s", "SERVING" if serving else "NOT_SERVING")
+        self.serving = serving
+        kind = health_pb2.HealthCheckResponse
+        for name in self._names:
+            await self.servicer.set(name, kind.SERVING if serving else kind.NOT_SERVING)
+
+    async def follow(self, healthy: Callable[[], Awaitable[bool]]) -> None:
+        """Asks the engine every second, for good; no answer in time counts as not healthy."""
+        while True:
+            await self.set(await ask(healthy))
+            await asyncio.sleep(CHECK_EVERY_S)
+
+
+async def ask(healthy: Callable[[], Awaitable[bool]]) -> bool:
+    """One question to the engine; an error or silence is a no."""
+    try:
+        async with asyncio.timeout(CHECK_TIMEOUT_S):
+            return await healthy()
+    except Exception:
+        log.exception("the health check failed")
+        return False

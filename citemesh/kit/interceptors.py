@@ -1,0 +1,89 @@
+"""What happens around every handler: the caller's context is set, and errors become status."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, NoReturn
+
+import grpc
+from grpc.aio import ServerInterceptor
+from grpc_status import rpc_status
+
+from citemesh.errors import CiteMeshError, Unavailable
+from citemesh.kit import deadline
+from citemesh.kit.status import to_status
+
+# Answered before the engine is ready, by the name the path starts with.
+ALWAYS_OPEN = ("/grpc.",)
+
+Handler = Any  # grpc.RpcMethodHandler, whose stubs know the synchronous kind alone
+
+
+class CallInterceptor(ServerInterceptor):  # type: ignore[type-arg]  # generic in the stubs alone
+    """Sets the call's context, refuses calls while the room isn't ready, and maps errors in one place."""
+
+    def __init__(self, room: str, ready: Callable[[], bool]) -> None:
+        self._room = room
+        self._ready = ready
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> Handler:
+        """Wraps the handler; health, reflection and channelz are left alone."""
+        handler = await continuation(handler_call_details)
+        if handler is None or handler_call_details.method.startswith(ALWAYS_OPEN):
+            return handler
+        if handler.response_streaming:
+            return self._wrapped(handler, self._stream(handler.unary_stream or handler.stream_stream))
+        return self._wrapped(handler, self._single(handler.unary_unary or handler.stream_unary))
+
+    def _wrapped(self, handler: Handler, behaviour: Callable[..., Any]) -> Handler:
+        kinds = {
+            (False, False): grpc.unary_unary_rpc_method_handler,
+            (False, True): grpc.unary_stream_rpc_method_handler,
+            (True, False): grpc.stream_unary_rpc_method_handler,
+            (True, True): grpc.stream_stream_rpc_method_handler,
+        }
+        kind = kinds[handler.request_streaming, handler.response_streaming]
+        return kind(behaviour, handler.request_deserializer, handler.response_serializer)
+
+    def _single(self, behaviour: Callable[[Any, Any], Awaitable[Any]]) -> Callable[[Any, Any], Awaitable[Any]]:
+        async def handle(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
+            with deadline.calling(_context_of(context)):
+                try:
+                    self._refuse_unready()
+                    return await behaviour(request, context)
+                except Exception as error:
+                    await _abort(context, error)
+
+        return handle
+
+    def _stream(self, behaviour: Callable[[Any, Any], AsyncIterator[Any]]) -> Callable[[Any, Any], AsyncIterator[Any]]:
+        async def handle(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> AsyncIterator[Any]:
+            with deadline.calling(_context_of(context)):
+                try:
+                    self._refuse_unready()
+                    async for response in behaviour(request, context):
+                        yield response
+                except Exception as error:
+                    await _abort(context, error)
+
+        return handle
+
+    def _refuse_unready(self) -> None:
+        if not self._ready():
+            raise Unavailable(self._room, 1.0, "it is starting or draining; try again in a moment")
+
+
+def _context_of(context: grpc.aio.ServicerContext[Any, Any]) -> deadline.CallContext:
+    metadata = {str(key): value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
+    return deadline.from_headers(metadata, context.time_remaining())
+
+
+async def _abort(context: grpc.aio.ServicerContext[Any, Any], error: Exception) -> NoReturn:
+    """Ends the call with the error's status; an abort that the handler made itself goes through."""
+    if isinstance(error, grpc.aio.AbortError):
+        raise error
+    status = rpc_status.to_status(to_status(error))
+    await context.abort(status.code, status.details, status.trailing_metadata)
+    raise error if isinstance(error, CiteMeshError) else AssertionError("abort returned")

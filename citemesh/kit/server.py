@@ -1,0 +1,176 @@
+"""A room's server: start, serve, drain."""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import grpc
+from grpc_channelz.v1 import channelz
+from grpc_health.v1 import health, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+from opentelemetry.instrumentation.grpc import aio_server_interceptor, filters
+
+from citemesh.errors import CiteMeshError, PreconditionFailed
+from citemesh.kit import telemetry
+from citemesh.kit.health import Health
+from citemesh.kit.interceptors import CallInterceptor
+from citemesh.kit.settings import RoomSettings, load
+from citemesh.kit.wire import options
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Registration:
+    """A gRPC service of a room: its full name and what adds its servicer to a server."""
+
+    name: str
+    add: Callable[[grpc.aio.Server], None]
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a room hands to the kit.
+
+    Attributes:
+        start: loads the engine; calls are refused and health says NOT_SERVING until it returns.
+        stop: frees the engine, after the last call ended.
+        healthy: the engine's own word, asked every second.
+        failed: completes when the engine is lost for good; the process then ends so that it is started anew.
+    """
+
+    name: str
+    services: Sequence[Registration]
+    start: Callable[[], Awaitable[None]]
+    stop: Callable[[], Awaitable[None]]
+    healthy: Callable[[], Awaitable[bool]]
+    failed: Callable[[], Awaitable[None]] | None = None
+
+
+class Server:
+    """A running room. ``start`` listens at once and loads the engine behind it; ``stop`` drains."""
+
+    def __init__(self, room: Room, settings: RoomSettings) -> None:
+        self._room = room
+        self._settings = settings
+        self._loaded = False
+        self._draining = False
+        self._tasks: list[asyncio.Task[None]] = []
+        self.health = Health([service.name for service in room.services])
+        self._grpc = self._build()
+
+    @property
+    def ready(self) -> bool:
+        """True from when the engine is loaded until the drain begins."""
+        return self._loaded and not self._draining
+
+    def _build(self) -> grpc.aio.Server:
+        traced = filters.negate(filters.health_check())
+        server = grpc.aio.server(
+            interceptors=[
+                aio_server_interceptor(filter_=traced),  # type: ignore[no-untyped-call]  # shipped without types
+                CallInterceptor(self._room.name, lambda: self.ready),
+            ],
+            options=options(self._settings.max_message_mib),
+            maximum_concurrent_rpcs=self._settings.max_concurrent_rpcs,
+        )
+        for service in self._room.services:
+            service.add(server)
+        health_pb2_grpc.add_HealthServicer_to_server(self.health.servicer, server)
+        channelz.add_channelz_servicer(server)  # type: ignore[arg-type]  # it takes both kinds of server
+        names = [service.name for service in self._room.services]
+        reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
+        return server
+
+    async def start(self) -> None:
+        """Listens, then loads the engine. Raises PreconditionFailed where the address is taken."""
+        self._listen()
+        await self._grpc.start()
+        await self.health.set(False)
+        await self._room.start()
+        self._loaded = True
+        self._tasks.append(asyncio.create_task(self.health.follow(self._room.healthy)))
+        log.info("%s serves on %s", self._room.name, self._settings.address)
+
+    def _listen(self) -> None:
+        address = self._settings.address
+        if address.startswith("unix:"):
+            folder = os.path.dirname(address.removeprefix("unix:"))
+            os.makedirs(folder or ".", mode=0o700, exist_ok=True)
+        try:
+            self._grpc.add_insecure_port(address)
+        except RuntimeError as error:
+            remedy = "stop what listens there, or set another listen address"
+            raise PreconditionFailed("ADDRESS_TAKEN", f"can't listen on {address}: {error}", remedy) from None
+
+    async def stop(self) -> None:
+        """Stops accepting, finishes what is in flight up to the drain time, cancels the rest, frees the engine."""
+        self._draining = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.health.set(False)
+        await self._grpc.stop(self._settings.drain_s)
+        await self._room.stop()
+        log.info("%s has stopped", self._room.name)
+
+
+async def serve(room: Room, settings: RoomSettings, stop: asyncio.Event) -> None:
+    """Serves until ``stop`` is set or the engine is lost for good (raises PreconditionFailed then)."""
+    server = Server(room, settings)
+    lost = asyncio.create_task(_lost(room))
+    starting = asyncio.create_task(server.start())
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if starting.done():
+            await starting
+            await asyncio.wait({stopping, lost}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        starting.cancel()
+        stopping.cancel()
+        await server.stop()
+        died = lost.done() and not lost.cancelled()
+        lost.cancel()
+    if died:
+        raise PreconditionFailed("ENGINE_LOST", f"the engine of {room.name} is lost", "it is started anew")
+
+
+async def _lost(room: Room) -> None:
+    if room.failed is None:
+        await asyncio.Event().wait()
+    else:
+        await room.failed()
+
+
+S = TypeVar("S", bound=RoomSettings)
+
+
+def run_room(settings_cls: type[S], build: Callable[[S], Room]) -> int:
+    """A room's ``main``: reads settings, serves until SIGINT or SIGTERM, returns the exit status (2: bad setting)."""
+    try:
+        settings = load(settings_cls)
+    except CiteMeshError as error:
+        print(f"{settings_cls.room()}: {error}", file=sys.stderr)
+        return 2
+    flush = telemetry.start(f"citemesh-{settings.room()}", settings)
+    try:
+        asyncio.run(_until_signal(settings, build))
+    except CiteMeshError as error:
+        log.error("%s: %s", settings.room(), error)
+        return 1
+    finally:
+        flush()
+    return 0
+
+
+async def _until_signal(settings: S, build: Callable[[S], Room]) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    await serve(build(settings), settings, stop)
