@@ -63,9 +63,7 @@ def build(workspace: Path) -> dict[str, bytes]:
         target_dir = Path(scratch)
         command = [str(CARGO), "build", "--release", "--offline", "--locked", "--target", TARGET]
         surroundings = environment(workspace, target_dir)
-        run = subprocess.run(
-            command, cwd=workspace, env=surroundings, capture_output=True, text=True, check=False
-        )
+        run = subprocess.run(command, cwd=workspace, env=surroundings, capture_output=True, text=True, check=False)
         if run.returncode != 0:
             raise BuildFailed(run.stderr)
         made = target_dir / TARGET / "release"

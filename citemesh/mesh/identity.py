@@ -1,8 +1,8 @@
 """API keys and the identity policy's configuration.
 
-A key is `cm_<id>_<secret>`: 8 hex digits that name it and 32 random bytes as base64url. It is shown once; only its
-salted SHA-256 is kept. A configuration is checked here by the policy's own rules, so that a fault is told by field,
-fault and remedy before Envoy refuses it.
+A key is `cm_<id>_<secret>`: 8 hex digits that name it and 32 random bytes as base64url. It is shown once; only
+its salted SHA-256 is kept. A configuration is checked here by the policy's own rules, so that a fault is told by
+field, fault and remedy before Envoy refuses it.
 """
 
 from __future__ import annotations
@@ -51,9 +51,7 @@ class IdentityConfig:
     public: tuple[str, ...] = ()
 
 
-def new_key(
-    subject: str, tenant: str, methods: Sequence[str], delegate: bool = False
-) -> tuple[str, KeyRecord]:
+def new_key(subject: str, tenant: str, methods: Sequence[str], delegate: bool = False) -> tuple[str, KeyRecord]:
     """A fresh key: its text, to be shown once and not kept, and its record.
 
     Raises:
@@ -65,9 +63,7 @@ def new_key(
     return text, record
 
 
-def record_of(
-    text: str, subject: str, tenant: str, methods: Sequence[str], delegate: bool = False
-) -> KeyRecord:
+def record_of(text: str, subject: str, tenant: str, methods: Sequence[str], delegate: bool = False) -> KeyRecord:
     """The record of a key text, under a fresh salt."""
     salt = secrets.token_bytes(16)
     digest = hashlib.sha256(salt + text.encode()).hexdigest()
@@ -89,7 +85,7 @@ def identity_config(keys: Iterable[KeyRecord], allow: Iterable[str], public: Ite
 
 
 def dump(config: IdentityConfig) -> str:
-    """The configuration as JSON text, the same for the same configuration. Raises InvalidInput as `identity_config`."""
+    """The configuration as JSON text, always the same. Raises InvalidInput as `identity_config`."""
     return json.dumps(identity_config(config.keys, config.allow, config.public), indent=1) + "\n"
 
 
@@ -120,9 +116,7 @@ def _check(config: IdentityConfig) -> None:
         _check_key(f"keys[{at}]", key)
     _check_unique(config.keys)
     if not config.allow:
-        raise InvalidInput(
-            "allow", "empty: nobody could call", "name address blocks, as 127.0.0.0/8 and ::1/128"
-        )
+        raise InvalidInput("allow", "empty: nobody could call", "name address blocks, as 127.0.0.0/8 and ::1/128")
     _check_each("allow", config.allow, MAX_BLOCKS, check_block)
     _check_each("public", config.public, MAX_PATTERNS, check_pattern)
 
@@ -134,9 +128,7 @@ def _check_key(field: str, key: KeyRecord) -> None:
     check_name(f"{field}.subject", key.subject)
     check_name(f"{field}.tenant", key.tenant)
     if not key.methods:
-        raise InvalidInput(
-            f"{field}.methods", "empty: the key could call nothing", 'name call patterns, or ["*"]'
-        )
+        raise InvalidInput(f"{field}.methods", "empty: the key could call nothing", 'name call patterns, or ["*"]')
     _check_each(f"{field}.methods", key.methods, MAX_PATTERNS, check_pattern)
 
 
@@ -155,9 +147,7 @@ def _check_unique(keys: Sequence[KeyRecord]) -> None:
     seen: set[str] = set()
     for key in keys:
         if key.id in seen:
-            raise InvalidInput(
-                "keys", f"the id {key.id} is there twice", "remove one of them, or make a new key"
-            )
+            raise InvalidInput("keys", f"the id {key.id} is there twice", "remove one of them, or make a new key")
         seen.add(key.id)
 
 

@@ -1,7 +1,7 @@
 """What the identity policy takes as a name, an address block and a call pattern.
 
-The same rules as the policy's own (`policies/rules`); a test holds the two together. Here a fault is told with its
-remedy, before Envoy sees it.
+The same rules as the policy's own (`policies/rules`); a test holds the two together. Here a fault is told with
+its remedy, before Envoy sees it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def check_block(field: str, text: str) -> None:
 
 
 def check_pattern(field: str, text: str) -> None:
-    """A call pattern: `*`, `/pkg.Service/*`, `/pkg.Service/Method`, `GET /v1/*`, `POST /v1/query`. Raises InvalidInput."""
+    """A call pattern, as `*`, `/pkg.Service/*`, `/pkg.Service/Method`, `GET /v1/*`. Raises InvalidInput."""
     if len(text) <= MAX_PATTERN and (text == "*" or _GRPC.fullmatch(text) or _is_http(text)):
         return
     remedy = "use *, /pkg.Service/*, /pkg.Service/Method, VERB /path or VERB /path/*"
@@ -59,7 +59,7 @@ def _is_http(text: str) -> bool:
 
 
 def is_plain_path(path: str) -> bool:
-    """Whether every reader takes the path alike: the policy refuses calls to, and patterns of, other ones.
+    """Whether every reader takes the path alike; other paths the policy refuses in calls and patterns.
 
     Rooted, visible ASCII, no empty, `.` or `..` segment even behind a `;`, no escaped separator or control character.
     """

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -51,7 +51,10 @@ def bootstrap(directory: Path, configuration: str, http_port: int, grpc_port: in
         _listener("dual", _tcp("::", ports[1], ipv4_compat=True), configuration),
         _listener("pipe", {"pipe": {"path": str(directory / "in.sock")}}, configuration),
     ]
-    clusters = [_cluster("http", http_port), _cluster("grpc", grpc_port) | {"typed_extension_protocol_options": _HTTP2}]
+    clusters = [
+        _cluster("http", http_port),
+        _cluster("grpc", grpc_port) | {"typed_extension_protocol_options": _HTTP2},
+    ]
     admin = {"address": {"pipe": {"path": str(directory / "admin.sock")}}}
     return {"admin": admin, "static_resources": {"listeners": listeners, "clusters": clusters}}
 
@@ -84,7 +87,10 @@ def _listener(name: str, address: Json, configuration: str) -> Json:
         {"match": {"prefix": "/"}, "route": {"cluster": "http"}},
     ]
     package = "type.googleapis.com/envoy.extensions.filters"
-    router = {"name": "envoy.filters.http.router", "typed_config": {"@type": f"{package}.http.router.v3.Router"}}
+    router = {
+        "name": "envoy.filters.http.router",
+        "typed_config": {"@type": f"{package}.http.router.v3.Router"},
+    }
     manager = {
         "@type": f"{package}.network.http_connection_manager.v3.HttpConnectionManager",
         "stat_prefix": name,
@@ -128,7 +134,7 @@ class Sidecar:
     def call(self, method: str, *metadata: tuple[str, str]) -> dict[str, list[str]]:
         """A gRPC call; the metadata the application got. Raises grpc.RpcError."""
         with grpc.insecure_channel(f"127.0.0.1:{self.port}") as channel:
-            send: Callable[..., bytes] = channel.unary_unary(method)
+            send = channel.unary_unary(method, request_serializer=None, response_deserializer=None)
             found: dict[str, list[str]] = json.loads(send(b"", metadata=metadata, timeout=CALL_S))
             return found
 
@@ -195,7 +201,16 @@ def validate(configuration: str) -> tuple[int, str]:
 
 @contextlib.contextmanager
 def _running(directory: Path, path: Path) -> Iterator[None]:
-    command = [str(envoy_binary()), "-c", str(path), "--concurrency", "1", "--disable-hot-restart", "-l", "error"]
+    command = [
+        str(envoy_binary()),
+        "-c",
+        str(path),
+        "--concurrency",
+        "1",
+        "--disable-hot-restart",
+        "-l",
+        "error",
+    ]
     with (directory / "envoy.log").open("w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
     try:
@@ -255,8 +270,8 @@ def grpc_application() -> Iterator[int]:
         server.stop(None).wait(CALL_S)
 
 
-class _EchoMethods(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio ships no types
-    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler:
+class _EchoMethods(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic in its stubs only, not when run
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes]:
         metadata = json.dumps(_grouped(handler_call_details.invocation_metadata)).encode()
         return grpc.unary_unary_rpc_method_handler(lambda request, context: metadata)
 

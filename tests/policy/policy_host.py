@@ -1,7 +1,7 @@
 """A small Proxy-Wasm 0.2.1 host: runs a policy's committed file with limits on fuel and memory.
 
-It does what Envoy does for the calls our policies make, and is stricter: a call the policy should not make, a pointer
-outside its memory, or fuel used up ends the test as `wasmtime.Trap` or an assertion.
+It does what Envoy does for the calls our policies make, and is stricter: a call the policy should not make, a
+pointer outside its memory, or fuel used up ends the test as `wasmtime.Trap` or an assertion.
 """
 
 from __future__ import annotations

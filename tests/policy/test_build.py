@@ -51,7 +51,7 @@ def test_differences_are_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("built", "status"), [(artefact("identity").read_bytes(), 0), (b"other", 1)])
 def test_check_compares(monkeypatch: pytest.MonkeyPatch, built: bytes, status: int) -> None:
-    monkeypatch.setattr(SCRIPT, "missing_toolchain", lambda: [])
+    monkeypatch.setattr(SCRIPT, "missing_toolchain", list)
     monkeypatch.setattr(SCRIPT, "build", lambda workspace: {"identity": built})
     assert SCRIPT.main(["--check"]) == status
 

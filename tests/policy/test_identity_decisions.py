@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from policy_mesh import Mesh
 from policy_host import Outcome
+from policy_mesh import Mesh
 
 PREFIX = "citemesh_identity_denied_"
 OTHER_SECRET = "A" * 43
@@ -168,9 +168,7 @@ def test_addresses_that_may_not_call(mesh: Mesh, address: bytes | None, reason: 
     refused(mesh, mesh.call(("x-api-key", mesh.admin), address=address), reason, 403)
 
 
-@pytest.mark.parametrize(
-    "address", [b"127.9.9.9:1", b"[::1]:65535", b"[::ffff:127.0.0.1]:1", b"10.255.0.1:7"]
-)
+@pytest.mark.parametrize("address", [b"127.9.9.9:1", b"[::1]:65535", b"[::ffff:127.0.0.1]:1", b"10.255.0.1:7"])
 def test_addresses_that_may(mesh: Mesh, address: bytes) -> None:
     assert mesh.call(("x-api-key", mesh.ann), address=address).passed
 
@@ -182,9 +180,10 @@ def test_public_calls_look_at_the_address(mesh: Mesh) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "", "*", "v1/models", "//v1/models", "/v1//models", "/v1/../admin", "/v1/./models", "/v1/%2e%2e/admin",
-        "/v1/%2E%2e/admin", "/v1/.%2e/admin", "/v1%2fmodels", "/v1/%5c..", "/v1/\\..\\", "/v1/%252e%252e", "/v1/..;/admin",
-        "/v1/%00", "/v1/%", "/v1/%zz", "/v1/#x", "/v1/a b", "/v1/中", "/healthz/../v1/models", "/" + "a" * 9000,
+        "", "*", "v1/models", "//v1/models", "/v1//models", "/v1/../admin", "/v1/./models",
+        "/v1/%2e%2e/admin", "/v1/%2E%2e/admin", "/v1/.%2e/admin", "/v1%2fmodels", "/v1/%5c..",
+        "/v1/\\..\\", "/v1/%252e%252e", "/v1/..;/admin", "/v1/%00", "/v1/%", "/v1/%zz", "/v1/#x",
+        "/v1/a b", "/v1/中", "/healthz/../v1/models", "/" + "a" * 9000,
     ],
 )  # fmt: skip
 def test_path_tricks(mesh: Mesh, path: str) -> None:

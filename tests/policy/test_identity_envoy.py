@@ -32,7 +32,7 @@ def envoy() -> Iterator[Sidecar]:
 def refusal(envoy: Sidecar, method: str, *metadata: tuple[str, str]) -> tuple[grpc.StatusCode, str]:
     with pytest.raises(grpc.RpcError) as caught:
         envoy.call(method, *metadata)
-    return caught.value.code(), caught.value.details()
+    return caught.value.code(), caught.value.details() or ""
 
 
 def test_http_without_a_key(envoy: Sidecar) -> None:
@@ -47,9 +47,7 @@ def test_http_without_a_key(envoy: Sidecar) -> None:
 def test_http_where_the_key_may_not_go(envoy: Sidecar) -> None:
     reply = envoy.get("/v2/models", ("authorization", f"Bearer {ANN}"))
     assert reply.status == 403
-    assert reply.json() == {
-        "error": {"code": "permission_denied", "message": "this API key may not make this call"}
-    }
+    assert reply.json() == {"error": {"code": "permission_denied", "message": "this API key may not make this call"}}
 
 
 def test_http_reaches_the_application_under_its_name(envoy: Sidecar) -> None:

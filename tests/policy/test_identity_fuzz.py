@@ -13,9 +13,7 @@ from policy_mesh import HERE, Mesh, sample
 
 from citemesh.mesh.identity import dump
 
-EXAMPLES = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+EXAMPLES = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 FORMS = [
     "",
     "{",
@@ -34,9 +32,7 @@ names = st.sampled_from(
      b"x_citemesh_subject", b"x-citemesh-priority", b"cookie"]
 )  # fmt: skip
 any_header = st.tuples(names | st.binary(max_size=40), st.binary(max_size=200))
-addresses = (
-    st.none() | st.binary(max_size=60) | st.sampled_from([HERE, b"[::1]:1", b"[::ffff:10.0.0.1]:1", b"@pipe"])
-)
+addresses = st.none() | st.binary(max_size=60) | st.sampled_from([HERE, b"[::1]:1", b"[::ffff:10.0.0.1]:1", b"@pipe"])
 json_values: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=12), inner, max_size=5),

@@ -99,7 +99,13 @@ pub fn add_request_header(name: &[u8], value: &[u8]) -> Outcome<()> {
 pub fn replace_request_header(name: &[u8], value: &[u8]) -> Outcome<()> {
     // SAFETY: the host reads both slices during the call only.
     checked(unsafe {
-        proxy_replace_header_map_value(REQUEST_HEADERS, name.as_ptr(), name.len(), value.as_ptr(), value.len())
+        proxy_replace_header_map_value(
+            REQUEST_HEADERS,
+            name.as_ptr(),
+            name.len(),
+            value.as_ptr(),
+            value.len(),
+        )
     })
 }
 
@@ -148,7 +154,7 @@ impl Counter {
         let mut id = 0;
         // SAFETY: the host reads `name` and writes `id` during the call only.
         let status = unsafe { proxy_define_metric(COUNTER, name.as_ptr(), name.len(), &mut id) };
-        Counter((status == OK).then(|| id))
+        Counter((status == OK).then_some(id))
     }
 
     pub fn increment(self) {

@@ -119,7 +119,8 @@ macro_rules! policy {
             }
 
             fn change<T>(edit: impl FnOnce(&mut $crate::Plugin<$policy>) -> T) -> Option<T> {
-                let edited = PLUGIN.try_with(|plugin| plugin.try_borrow_mut().ok().map(|mut plugin| edit(&mut plugin)));
+                let edited = PLUGIN
+                    .try_with(|plugin| plugin.try_borrow_mut().ok().map(|mut plugin| edit(&mut plugin)));
                 edited.ok().flatten()
             }
 
@@ -148,7 +149,9 @@ macro_rules! policy {
 
             #[no_mangle]
             pub extern "C" fn proxy_on_request_headers(context: u32, _count: u32, _end: u32) -> u32 {
-                let action = PLUGIN.try_with(|plugin| plugin.try_borrow().ok().map(|plugin| plugin.on_request_headers(context)));
+                let action = PLUGIN.try_with(|plugin| {
+                    plugin.try_borrow().ok().map(|plugin| plugin.on_request_headers(context))
+                });
                 action.ok().flatten().unwrap_or($crate::Action::Pause) as u32
             }
 

@@ -66,7 +66,8 @@ impl Identity {
         self.counters.count(reason);
         let details = format!("identity_{}", reason.name());
         let json = reason.json();
-        let (body, headers) = if grpc { (reason.message(), &[][..]) } else { (json.as_str(), described(reason)) };
+        let (body, headers) =
+            if grpc { (reason.message(), &[][..]) } else { (json.as_str(), described(reason)) };
         let _ = host::respond(&LocalResponse {
             http_status: reason.http_status(),
             grpc_status: reason.grpc_status(),
@@ -83,7 +84,8 @@ impl Counters {
         Counters {
             allowed: Counter::define("citemesh_identity_allowed"),
             public: Counter::define("citemesh_identity_public"),
-            denied: REASONS.map(|reason| Counter::define(&format!("citemesh_identity_denied_{}", reason.name()))),
+            denied: REASONS
+                .map(|reason| Counter::define(&format!("citemesh_identity_denied_{}", reason.name()))),
         }
     }
 

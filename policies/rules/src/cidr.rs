@@ -37,12 +37,12 @@ impl Block {
 
     fn v4(network: u32, prefix: u32) -> Option<Self> {
         let mask = u32::MAX.checked_shl(32u32.checked_sub(prefix)?).unwrap_or(0);
-        (network & !mask == 0).then(|| Block::V4 { network, mask })
+        (network & !mask == 0).then_some(Block::V4 { network, mask })
     }
 
     fn v6(network: u128, prefix: u32) -> Option<Self> {
         let mask = u128::MAX.checked_shl(128u32.checked_sub(prefix)?).unwrap_or(0);
-        (network & !mask == 0).then(|| Block::V6 { network, mask })
+        (network & !mask == 0).then_some(Block::V6 { network, mask })
     }
 }
 
@@ -89,7 +89,7 @@ mod tests {
 
     fn inside(block: &str, peer: &str) -> bool {
         let block = Block::parse(block).expect("a block");
-        Address::of_peer(peer.as_bytes()).map_or(false, |address| block.contains(address))
+        Address::of_peer(peer.as_bytes()).into_iter().any(|address| block.contains(address))
     }
 
     #[test]
@@ -120,9 +120,27 @@ mod tests {
     #[test]
     fn refuses_bad_blocks() {
         let bad = [
-            "", "/", "10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0.1/8", "10.0.0.0/-1", "10.0.0.0/+8", "10.0.0.0/08",
-            "10.0.0/8", "10.0.0.0.0/8", "010.0.0.0/8", "::/129", "::1/64", "fe80::1%eth0/128", "::ffff:10.0.0.0/64",
-            "a/8", "10.0.0.0/8/8", " 10.0.0.0/8", "10.0.0.0/99999999999", "[::1]/128",
+            "",
+            "/",
+            "10.0.0.0",
+            "10.0.0.0/",
+            "10.0.0.0/33",
+            "10.0.0.1/8",
+            "10.0.0.0/-1",
+            "10.0.0.0/+8",
+            "10.0.0.0/08",
+            "10.0.0/8",
+            "10.0.0.0.0/8",
+            "010.0.0.0/8",
+            "::/129",
+            "::1/64",
+            "fe80::1%eth0/128",
+            "::ffff:10.0.0.0/64",
+            "a/8",
+            "10.0.0.0/8/8",
+            " 10.0.0.0/8",
+            "10.0.0.0/99999999999",
+            "[::1]/128",
         ];
         for text in bad {
             assert_eq!(Block::parse(text), None, "{text}");
@@ -132,8 +150,22 @@ mod tests {
     #[test]
     fn refuses_bad_peers() {
         let bad = [
-            "", ":", "127.0.0.1", "::1", "[::1]", "[::1:80", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:x",
-            "/run/peer.sock", "@abstract", "localhost:80", "[127.0.0.1]:80", "::1:80", "[]:1", "1.2.3.4:-1",
+            "",
+            ":",
+            "127.0.0.1",
+            "::1",
+            "[::1]",
+            "[::1:80",
+            "127.0.0.1:",
+            "127.0.0.1:99999",
+            "127.0.0.1:x",
+            "/run/peer.sock",
+            "@abstract",
+            "localhost:80",
+            "[127.0.0.1]:80",
+            "::1:80",
+            "[]:1",
+            "1.2.3.4:-1",
         ];
         for text in bad {
             assert_eq!(Address::of_peer(text.as_bytes()), None, "{text}");

@@ -195,7 +195,9 @@ fn key(value: &Value, path: &str) -> Read<Key> {
 
 fn block(value: &Value, path: &str) -> Read<Block> {
     match value {
-        Value::Text(text) => Block::parse(text).map_or_else(|| fault(path, "no address block such as 10.0.0.0/8"), Ok),
+        Value::Text(text) => {
+            Block::parse(text).map_or_else(|| fault(path, "no address block such as 10.0.0.0/8"), Ok)
+        }
         _ => fault(path, "a string is expected"),
     }
 }
@@ -228,7 +230,8 @@ pub mod tests {
 
     #[test]
     fn finds_keys_among_many() {
-        let keys: Vec<String> = (0..500).rev().map(|n| KEY.replace("0123abcd", &format!("{n:08x}"))).collect();
+        let keys: Vec<String> =
+            (0..500).rev().map(|n| KEY.replace("0123abcd", &format!("{n:08x}"))).collect();
         let config = Config::parse(whole(&keys.join(",")).as_bytes()).expect("a configuration");
         for n in 0..500 {
             let id = format!("{n:08x}");

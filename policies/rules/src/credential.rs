@@ -50,10 +50,10 @@ fn agreeing<'a>(bearer: Credential<'a>, key: Credential<'a>) -> Result<Credentia
     }
 }
 
-fn well_formed(text: &str) -> Option<Credential> {
+fn well_formed(text: &str) -> Option<Credential<'_>> {
     let (id, secret) = text.strip_prefix("cm_")?.split_once('_')?;
     let good = is_id(id) && secret.len() == SECRET_SIZE && secret.bytes().all(is_base64url);
-    good.then(|| Credential { id, text })
+    good.then_some(Credential { id, text })
 }
 
 /// Eight lowercase hex digits.

@@ -20,7 +20,11 @@ const PREFIX: &[u8] = b"x-citemesh-";
 pub enum Grant<'a> {
     /// Without anybody's name.
     Public,
-    Caller { subject: &'a str, tenant: &'a str, delegate: bool },
+    Caller {
+        subject: &'a str,
+        tenant: &'a str,
+        delegate: bool,
+    },
 }
 
 /// `peer` is the host's `source.address`.
@@ -66,7 +70,7 @@ fn named<'a>(key: &'a Key, headers: &Headers<'a>) -> Result<Grant<'a>, Reason> {
 
 fn name(value: &[u8]) -> Result<&str, Reason> {
     let text = std::str::from_utf8(value).map_err(|_| Reason::Delegation)?;
-    is_name(value).then(|| text).ok_or(Reason::Delegation)
+    is_name(value).then_some(text).ok_or(Reason::Delegation)
 }
 
 /// The headers that must not reach the application as the caller sent them.
@@ -83,7 +87,8 @@ fn is_removed(name: &[u8], delegate: bool) -> bool {
 /// Under our prefix, also when spelt with `_`, which some servers read as `-`.
 fn is_reserved(name: &[u8]) -> bool {
     let spelt = |byte: &u8| if *byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
-    let ours = name.len() >= PREFIX.len() && name.iter().map(spelt).zip(PREFIX).all(|(byte, ours)| byte == *ours);
+    let ours =
+        name.len() >= PREFIX.len() && name.iter().map(spelt).zip(PREFIX).all(|(byte, ours)| byte == *ours);
     ours && name != PRIORITY.as_bytes()
 }
 
@@ -94,12 +99,21 @@ mod tests {
     const TEXT: &str = "cm_0123abcd_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmno-_";
 
     fn config(methods: &str, delegate: bool) -> Config {
-        let digest: String = sha256(&[&[0; 16], TEXT.as_bytes()]).iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest: String =
+            sha256(&[&[0; 16], TEXT.as_bytes()]).iter().map(|byte| format!("{byte:02x}")).collect();
         let key = format!(
-            r#"{{"id": "0123abcd", "salt": "{}", "sha256": "{digest}", "subject": "own", "tenant": "t", "methods": {methods}, "delegate": {delegate}}}"#,
-            "0".repeat(32)
+            concat!(
+                r#"{{"id": "0123abcd", "salt": "{}", "sha256": "{}", "subject": "own", "tenant": "t", "#,
+                r#""methods": {}, "delegate": {}}}"#
+            ),
+            "0".repeat(32),
+            digest,
+            methods,
+            delegate
         );
-        let text = format!(r#"{{"version": 1, "keys": [{key}], "allow": ["127.0.0.0/8"], "public": ["GET /healthz"]}}"#);
+        let text = format!(
+            r#"{{"version": 1, "keys": [{key}], "allow": ["127.0.0.0/8"], "public": ["GET /healthz"]}}"#
+        );
         Config::parse(text.as_bytes()).expect("a configuration")
     }
 
@@ -143,7 +157,8 @@ mod tests {
         assert_eq!(decide(&delegating, b"127.0.0.1:9", &headers(&sent)), Ok(passed));
         let alone = Grant::Caller { subject: "own", tenant: "t", delegate: true };
         assert_eq!(decide(&delegating, b"127.0.0.1:9", &headers(&sent[..1])), Ok(alone));
-        for bad in [&[(SUBJECT, "a")][..], &[(TENANT, "a")], &[(SUBJECT, "a"), (SUBJECT, "b"), (TENANT, "t")]] {
+        for bad in [&[(SUBJECT, "a")][..], &[(TENANT, "a")], &[(SUBJECT, "a"), (SUBJECT, "b"), (TENANT, "t")]]
+        {
             let sent: Vec<_> = [("x-api-key", TEXT)].iter().chain(bad).copied().collect();
             assert_eq!(reason(&delegating, "127.0.0.1:9", &sent), Some(Reason::Delegation));
         }
@@ -167,11 +182,16 @@ mod tests {
             ("x-citemes", "h"),
             ("cookie", "i"),
         ]);
-        let names = |grant| removed(&grant, &sent).iter().map(|name| String::from_utf8_lossy(name)).collect::<Vec<_>>();
+        let names = |grant| {
+            removed(&grant, &sent).iter().map(|name| String::from_utf8_lossy(name)).collect::<Vec<_>>()
+        };
         let always = ["authorization", "x-api-key", SUBJECT, TENANT];
         let reserved = ["x-citemesh-other", "x_citemesh_subject", "x-citemesh_priority"];
         assert_eq!(names(Grant::Public), [&always[..], &reserved].concat());
-        assert_eq!(names(Grant::Caller { subject: "s", tenant: "t", delegate: false }), [&always[..], &reserved].concat());
+        assert_eq!(
+            names(Grant::Caller { subject: "s", tenant: "t", delegate: false }),
+            [&always[..], &reserved].concat()
+        );
         assert_eq!(names(Grant::Caller { subject: "s", tenant: "t", delegate: true }), always);
     }
 }

@@ -50,7 +50,8 @@ impl<'a> Headers<'a> {
     }
 
     pub fn single(&self, name: &str) -> Single<'a> {
-        let mut values = self.0.iter().filter(|(other, _)| *other == name.as_bytes()).map(|(_, value)| *value);
+        let mut values =
+            self.0.iter().filter(|(other, _)| *other == name.as_bytes()).map(|(_, value)| *value);
         match (values.next(), values.next()) {
             (None, _) => Single::Absent,
             (Some(value), None) => Single::One(value),

@@ -70,7 +70,8 @@ fn grpc_path(text: &str) -> Option<Path> {
 }
 
 fn is_name(text: &str, dots: bool) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || (dots && byte == b'.'))
+    !text.is_empty()
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || (dots && byte == b'.'))
 }
 
 fn is_verb(text: &str) -> bool {
@@ -113,9 +114,37 @@ mod tests {
     #[test]
     fn refuses_bad_patterns() {
         let bad = [
-            "", "/", "/*", "/S", "/S/", "/S/M/N", "/S/M*", "/S*/M", "/*/M", "//M", "/S/*/M", "S/M", "**", "GET", "GET ",
-            "GET v1", "get /v1", "GET  /v1", "GET /v1*", "GET /*/a", "GET /a/../b", "GET //a", "GET /a?b", "GET /a b",
-            "GET /v1/%2e", "* /v1", "/中/M", "G3T /v1", "GETGETGETGETGETGET /v1", " *", "* ",
+            "",
+            "/",
+            "/*",
+            "/S",
+            "/S/",
+            "/S/M/N",
+            "/S/M*",
+            "/S*/M",
+            "/*/M",
+            "//M",
+            "/S/*/M",
+            "S/M",
+            "**",
+            "GET",
+            "GET ",
+            "GET v1",
+            "get /v1",
+            "GET  /v1",
+            "GET /v1*",
+            "GET /*/a",
+            "GET /a/../b",
+            "GET //a",
+            "GET /a?b",
+            "GET /a b",
+            "GET /v1/%2e",
+            "* /v1",
+            "/中/M",
+            "G3T /v1",
+            "GETGETGETGETGETGET /v1",
+            " *",
+            "* ",
         ];
         for text in bad {
             assert_eq!(Pattern::parse(text), None, "{text}");

@@ -96,7 +96,9 @@ impl Reason {
             Reason::ConflictingKeys => "several API keys were sent: send one",
             Reason::UnknownKey | Reason::WrongKey => "the API key is not valid",
             Reason::Method => "this API key may not make this call",
-            Reason::Delegation => "x-citemesh-subject and x-citemesh-tenant are sent together, once, and well formed",
+            Reason::Delegation => {
+                "x-citemesh-subject and x-citemesh-tenant are sent together, once, and well formed"
+            }
         }
     }
 

@@ -10,9 +10,8 @@ const ROUND: [u32; 64] = [
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 ];
-const START: [u32; 8] = [
-    0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
-];
+const START: [u32; 8] =
+    [0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19];
 
 /// The digest of the parts, one after the other.
 pub fn sha256(parts: &[&[u8]]) -> [u8; 32] {
@@ -40,7 +39,7 @@ fn padded(parts: &[&[u8]]) -> Vec<u8> {
     let bits = (message.len() as u64).wrapping_mul(8);
     message.push(0x80);
     let zeros = (64 + 56 - message.len() % 64) % 64;
-    message.extend(std::iter::repeat(0).take(zeros));
+    message.resize(message.len() + zeros, 0);
     message.extend_from_slice(&bits.to_be_bytes());
     message
 }

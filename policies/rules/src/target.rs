@@ -113,7 +113,12 @@ mod tests {
         assert_eq!(read(&[(":path", "/a")]), Err(Reason::Method));
         assert_eq!(read(&[(":method", "GET")]), Err(Reason::Path));
         assert_eq!(read(&[(":method", "GET"), (":path", "/a"), (":path", "/b")]), Err(Reason::Path));
-        let kinds = [(":method", "GET"), (":path", "/a"), ("content-type", "a"), ("content-type", "application/grpc")];
+        let kinds = [
+            (":method", "GET"),
+            (":path", "/a"),
+            ("content-type", "a"),
+            ("content-type", "application/grpc"),
+        ];
         assert_eq!(read(&kinds), Err(Reason::Headers));
         let long = format!("/{}", "a".repeat(MAX_PATH));
         assert_eq!(read(&[(":method", "GET"), (":path", &long)]), Err(Reason::Path));
@@ -121,7 +126,17 @@ mod tests {
 
     #[test]
     fn plain_paths_pass() {
-        for path in ["/", "/v1", "/v1/", "/v1/query", "/v1/a.b/..c/...", "/v1/%E4%B8%AD", "/v1/a%20b", "/p.S/M", "/a;v=1"] {
+        for path in [
+            "/",
+            "/v1",
+            "/v1/",
+            "/v1/query",
+            "/v1/a.b/..c/...",
+            "/v1/%E4%B8%AD",
+            "/v1/a%20b",
+            "/p.S/M",
+            "/a;v=1",
+        ] {
             assert!(is_plain(path), "{path}");
         }
     }
@@ -129,9 +144,37 @@ mod tests {
     #[test]
     fn tricks_do_not() {
         for path in [
-            "", "v1", "*", "//", "//v1", "/v1//query", "/v1/./a", "/v1/../admin", "/..", "/.", "/v1/..;/a", "/v1/;/a", "/;",
-            "/v1/%2e%2e/a", "/v1/%2E./a", "/v1%2fquery", "/v1/%5c", "/v1\\a", "/v1/%252e", "/v1/%00", "/v1/%", "/v1/%2",
-            "/v1/%zz", "/v1/%+1", "/v1/a b", "/v1/\t", "/v1/中", "/v1#a", "/v1/%7f", "/v1/..%3b/a", "http://x/v1",
+            "",
+            "v1",
+            "*",
+            "//",
+            "//v1",
+            "/v1//query",
+            "/v1/./a",
+            "/v1/../admin",
+            "/..",
+            "/.",
+            "/v1/..;/a",
+            "/v1/;/a",
+            "/;",
+            "/v1/%2e%2e/a",
+            "/v1/%2E./a",
+            "/v1%2fquery",
+            "/v1/%5c",
+            "/v1\\a",
+            "/v1/%252e",
+            "/v1/%00",
+            "/v1/%",
+            "/v1/%2",
+            "/v1/%zz",
+            "/v1/%+1",
+            "/v1/a b",
+            "/v1/\t",
+            "/v1/中",
+            "/v1#a",
+            "/v1/%7f",
+            "/v1/..%3b/a",
+            "http://x/v1",
         ] {
             assert!(!is_plain(path), "{path}");
         }
