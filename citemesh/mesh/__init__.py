@@ -1,27 +1,27 @@
 """Topology to Envoy configuration, and the sidecars that run it. Imports no grpc.
 
-    topology = load_topology()                                   # deploy/mesh.yaml, strict
-    placement = Placement(identity_wasm=find_identity_wasm())    # directories, ports, endpoints of this machine
+    topology = load_topology()                                  # deploy/mesh.yaml, strict
+    placement = Placement(identity_wasm=find_identity_wasm())   # directories, ports, endpoints of this machine
 
-    render_all(topology, placement) -> {file name: text}         # render.py; pure
-    write_all(topology, placement, directory) -> [Path]          # atomically
-    check_all(topology, placement, directory) -> str             # a unified diff; "" when nothing differs
-    committed_placement(), COMMITTED, check_committed(root)      # what deploy/envoy is rendered for
-    write_runtime(topology, placement) -> [Path]                 # <run>/envoy/<room>.yaml, and the directories
+    render_all(topology, placement) -> {file name: text}        # pure
+    write_all(topology, placement, directory) -> [Path]         # atomically
+    check_all(topology, placement, directory) -> str            # a unified diff; "" when nothing differs
+    committed_placement(), COMMITTED, check_committed(root)     # what deploy/envoy is rendered for
+    write_runtime(topology, placement) -> [Path]                # <run>/envoy/<room>.yaml, and directories
 
     validate_all(topology, placement, {"identity": identity_filter(placement, config)})
-        -> {room: Verdict(ok, message)}                          # validate.py; by Envoy itself, policies inline
+        -> {room: Verdict(ok, message)}                         # by Envoy itself, policies inline
 
-    install_identity(placement, rooms, config) -> version        # policy.py; before the sidecars start
-    push_identity(placement, rooms, config, deadline_s=10.0)     # push.py; under traffic
+    install_identity(placement, rooms, config) -> version       # before the sidecars start
+    push_identity(placement, rooms, config, deadline_s=10.0)    # under traffic
         -> PushReport(version, rooms=(RoomReport(room, outcome, reason), ...)), .ok
 
-    sidecar_command(room, placement) -> [str]                    # envoy/binary.py; cwd as the placement's paths
-    Admin(placement.admin_socket(room)).ready()                  # envoy/admin.py
-    mesh_status(topology, placement) -> (SidecarStatus, ...)     # status.py
+    sidecar_command(room, placement) -> [str]                   # its cwd is what the paths are relative to
+    Admin(placement.admin_socket(room)).ready()
+    mesh_status(topology, placement) -> (SidecarStatus, ...)
 
-    dial_targets(room, placement, mesh=True) -> {service: gRPC target}      # dial.py; for an app
-    ingress_targets(placement, mesh=True) -> {service: gRPC target}         # for callers outside the mesh
+    dial_targets(room, placement, mesh=True) -> {service: gRPC target}   # for an app
+    ingress_targets(placement, mesh=True) -> {service: gRPC target}      # for callers outside the mesh
 
 Order of a start: `write_runtime`, `install_identity`, then the sidecars and apps in any order: a sidecar whose app
 is not there yet answers UNAVAILABLE and finds it within a quarter second of its coming.

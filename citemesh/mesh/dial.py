@@ -24,9 +24,7 @@ def dial_targets(
     return {name: f"unix:{placement.app_socket(name)}" for name in service.calls}
 
 
-def ingress_targets(
-    placement: Placement, mesh: bool = True, topology: Topology | None = None
-) -> dict[str, str]:
+def ingress_targets(placement: Placement, mesh: bool = True, topology: Topology | None = None) -> dict[str, str]:
     """Every service's own door, name to gRPC target: for callers outside the mesh, who need a key."""
     topology = topology or load_topology()
     if mesh:

@@ -52,9 +52,7 @@ class Placement:
         """
         port = self.port_base + offset
         if port > 65_535:
-            raise InvalidInput(
-                "port_base", f"{self.port_base} + {offset} is past 65535", "choose a lower base"
-            )
+            raise InvalidInput("port_base", f"{self.port_base} + {offset} is past 65535", "choose a lower base")
         return port
 
     def ingress(self, service: Service) -> str:
@@ -113,11 +111,7 @@ def _only(found: Iterable[Path], policies: Path) -> str:
     paths = [path.as_posix() for path in found]
     if len(paths) == 1:
         return paths[0]
-    fault = (
-        f"several identity policies: {', '.join(paths)}"
-        if paths
-        else f"no identity-*.wasm in {policies}/dist"
-    )
+    fault = f"several identity policies: {', '.join(paths)}" if paths else f"no identity-*.wasm in {policies}/dist"
     remedy = "name the one to run" if paths else "run `make policies`, or start in the project's directory"
     raise PreconditionFailed("IDENTITY_POLICY_MISSING", fault, remedy)
 
@@ -147,6 +141,4 @@ def _require_loopback(host: str) -> None:
     except ValueError:
         loopback = False
     if not loopback:
-        raise InvalidInput(
-            "host", f"{host!r} is not a loopback address", "use 127.0.0.1: sidecars bind nothing wider"
-        )
+        raise InvalidInput("host", f"{host!r} is not a loopback address", "use 127.0.0.1: sidecars bind nothing wider")

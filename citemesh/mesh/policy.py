@@ -36,9 +36,7 @@ def identity_filter(placement: Placement, config: Mapping[str, Any]) -> Json:
     """
     if not placement.identity_wasm:
         remedy = "give Placement(identity_wasm=...), as find_identity_wasm() finds it"
-        raise PreconditionFailed(
-            "IDENTITY_POLICY_MISSING", "the placement names no identity policy file", remedy
-        )
+        raise PreconditionFailed("IDENTITY_POLICY_MISSING", "the placement names no identity policy file", remedy)
     plugin = {
         "name": IDENTITY,
         "root_id": IDENTITY,
@@ -110,9 +108,7 @@ def _json(config: Mapping[str, Any]) -> str:
     try:
         return json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(
-            "identity", f"not JSON: {error}", "use text, numbers, lists and mappings only"
-        ) from error
+        raise InvalidInput("identity", f"not JSON: {error}", "use text, numbers, lists and mappings only") from error
 
 
 def _probe(wasm: Json) -> Json:

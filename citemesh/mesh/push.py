@@ -116,9 +116,7 @@ class _Push:
         if self._failed_before is None or failed <= self._failed_before:
             return None
         self._take_back()
-        return RoomReport(
-            self.room, "refused", "the sidecar refused the policy; its log says why; the old one stays"
-        )
+        return RoomReport(self.room, "refused", "the sidecar refused the policy; its log says why; the old one stays")
 
     def late(self) -> RoomReport:
         """The report when the deadline has passed."""

@@ -43,9 +43,7 @@ class Node:
     def entries(self) -> dict[str, Node]:
         """A mapping whose keys the author chooses, in document order."""
         if not isinstance(self.value, dict):
-            raise self.refuse(
-                f"expected a mapping, got {_kind(self.value)}", "write `name: value` lines under it"
-            )
+            raise self.refuse(f"expected a mapping, got {_kind(self.value)}", "write `name: value` lines under it")
         return {str(key): Node(item, f"{self.path}.{key}") for key, item in self.value.items()}
 
     def fields(self, required: Collection[str], optional: Collection[str] = ()) -> dict[str, Node]:
@@ -117,12 +115,10 @@ def read_yaml(text: str, name: str) -> Node:
         InvalidInput: not YAML, or a key is given twice; names line and column where known.
     """
     try:
-        return Node(yaml.load(text, _UniqueKeyLoader), name)
+        return Node(yaml.load(text, _UniqueKeyLoader), name)  # noqa: S506 - a SafeLoader with one refusal more
     except yaml.YAMLError as error:
         fault = " ".join(str(error).split())
-        raise InvalidInput(
-            name, f"not readable as YAML: {fault}", "correct the syntax at that place"
-        ) from error
+        raise InvalidInput(name, f"not readable as YAML: {fault}", "correct the syntax at that place") from error
 
 
 def _kind(value: object) -> str:

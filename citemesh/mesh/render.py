@@ -59,15 +59,17 @@ def check_all(topology: Topology, placement: Placement, directory: Path) -> str:
     """What `write_all` would change there, as a unified diff; empty when nothing."""
     wanted = render_all(topology, placement)
     found = {path.name: path.read_text(encoding="utf-8") for path in sorted(directory.glob("*.yaml"))}
-    return "".join(
-        _diff(name, found.get(name), wanted.get(name)) for name in sorted(wanted.keys() | found.keys())
-    )
+    return "".join(_diff(name, found.get(name), wanted.get(name)) for name in sorted(wanted.keys() | found.keys()))
 
 
 def write_runtime(topology: Topology, placement: Placement) -> list[Path]:
-    """The bootstraps a placement's sidecars start from, and the directories they need."""
+    """The bootstraps a placement's sidecars start from, and the directories they need, for the owner alone.
+
+    Raises:
+        OSError: a directory can't be made or written.
+    """
     for directory in (placement.run_dir, placement.log_dir):
-        Path(directory).mkdir(parents=True, exist_ok=True)
+        Path(directory).mkdir(mode=0o700, parents=True, exist_ok=True)
     return write_all(topology, placement, Path(placement.config_file("x")).parent)
 
 

@@ -59,8 +59,6 @@ def sidecar_status(service: Service, placement: Placement) -> SidecarStatus:
 
 def _version_on_disk(service: Service, placement: Placement) -> str:
     try:
-        return document_version(
-            Path(placement.policy_file(service.name, "identity")).read_text(encoding="utf-8")
-        )
+        return document_version(Path(placement.policy_file(service.name, "identity")).read_text(encoding="utf-8"))
     except OSError:
         return ""

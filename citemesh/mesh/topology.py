@@ -127,9 +127,7 @@ def default_path() -> Path:
         path = root / "deploy" / "mesh.yaml"
         if path.is_file():
             return path
-    raise PreconditionFailed(
-        "TOPOLOGY_MISSING", "deploy/mesh.yaml was not found", "run from a checkout of the project"
-    )
+    raise PreconditionFailed("TOPOLOGY_MISSING", "deploy/mesh.yaml was not found", "run from a checkout of the project")
 
 
 def load_topology(path: Path | None = None) -> Topology:
@@ -143,9 +141,7 @@ def load_topology(path: Path | None = None) -> Topology:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise PreconditionFailed(
-            "TOPOLOGY_MISSING", f"{path}: {error.strerror}", "name a readable file"
-        ) from error
+        raise PreconditionFailed("TOPOLOGY_MISSING", f"{path}: {error.strerror}", "name a readable file") from error
     except UnicodeDecodeError as error:
         raise InvalidInput(path.name, f"not UTF-8 at byte {error.start}", "save the file as UTF-8") from error
     return parse_topology(text, path.name)
@@ -195,7 +191,7 @@ def _limits(defaults: Node, own: Node | None) -> Limits:
     fields = defaults.fields(required, ["rate_per_s"])
     if own is not None:
         fields = fields | own.fields([], [*required, "rate_per_s"])
-    limits = Limits(
+    return Limits(
         max_message_bytes=fields["max_message_bytes"].integer(1_024, _GIB),
         max_concurrent=fields["max_concurrent"].integer(1, 100_000),
         # HTTP/2 windows may not be below 65,535 bytes nor above 2^31 - 1 (RFC 9113, 6.9.1-2); the
@@ -205,16 +201,13 @@ def _limits(defaults: Node, own: Node | None) -> Limits:
         stream_timeout_s=fields["stream_timeout_s"].number(0.001, _DAY_S),
         rate_per_s=fields["rate_per_s"].integer(0, 1_000_000) if "rate_per_s" in fields else 0,
     )
-    return limits
 
 
 def _methods(node: Node, package: str, limits: Limits) -> tuple[Method, ...]:
     methods: list[Method] = []
     for service, rpcs in node.entries().items():
         Node(service, rpcs.path).text(_PROTO_NAME, "a proto service name such as TokenizerService")
-        methods += [
-            _method(f"{package}.{service}", name, rpc, limits) for name, rpc in rpcs.entries().items()
-        ]
+        methods += [_method(f"{package}.{service}", name, rpc, limits) for name, rpc in rpcs.entries().items()]
     if not methods:
         raise node.refuse("no method", "list the RPCs of the service")
     return tuple(methods)
@@ -240,9 +233,7 @@ def _refuse_shared(node: Node, services: tuple[Service, ...]) -> None:
         for side, port in (("ingress", service.ports.ingress), ("egress", service.ports.egress)):
             place = f"{node.path}.{service.name}.ports.{side}"
             if port in ports:
-                raise InvalidInput(
-                    place, f"{port} is already the port of {ports[port]}", "choose a free offset"
-                )
+                raise InvalidInput(place, f"{port} is already the port of {ports[port]}", "choose a free offset")
             ports[port] = f"{service.name}.{side}"
         if service.package in packages:
             place = f"{node.path}.{service.name}.package"

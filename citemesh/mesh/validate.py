@@ -63,23 +63,15 @@ def _run(path: Path, timeout_s: float) -> Verdict:
         "warning",
     ]
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False
-        )
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False)
     except subprocess.TimeoutExpired as error:
         raise DeadlineExceeded(f"envoy --mode validate ({timeout_s:g} s)") from error
-    return (
-        Verdict(True, "")
-        if done.returncode == 0
-        else Verdict(False, _complaint(done.stderr + done.stdout, path))
-    )
+    return Verdict(True, "") if done.returncode == 0 else Verdict(False, _complaint(done.stderr + done.stdout, path))
 
 
 def _complaint(output: str, path: Path) -> str:
     """The lines that say what is wrong, without Envoy's time stamps, source positions and our temporary
     file.
     """
-    lines = [
-        line.split("] ", 3)[-1].replace(f" '{path}'", "") for line in output.splitlines() if line.strip()
-    ]
+    lines = [line.split("] ", 3)[-1].replace(f" '{path}'", "") for line in output.splitlines() if line.strip()]
     return "\n".join(dict.fromkeys(lines))[:4_000] or "Envoy refused it without a word"

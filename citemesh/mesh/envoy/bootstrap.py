@@ -23,7 +23,7 @@ def bootstrap(
     """
     config: Json = {
         "node": {"id": service.name, "cluster": "citemesh"},
-        "admin": {"address": pipe(placement.admin_socket(service.name))},
+        "admin": {"address": pipe(placement.admin_socket(service.name), mode=0o600)},
         "static_resources": {
             "listeners": listeners(service, topology, placement, dict(inline or {})),
             "clusters": clusters(service, topology, placement),

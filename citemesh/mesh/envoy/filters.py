@@ -34,9 +34,7 @@ def egress_filters(service: Service, topology: Topology) -> list[Json]:
 
 def no_body_limit() -> Json:
     """What a gRPC route says to the body limit: a stream has no whole body to wait for."""
-    return {
-        "envoy.filters.http.buffer": typed("extensions.filters.http.buffer.v3.BufferPerRoute", disabled=True)
-    }
+    return {"envoy.filters.http.buffer": typed("extensions.filters.http.buffer.v3.BufferPerRoute", disabled=True)}
 
 
 def _policy(service: Service, policy: str, placement: Placement, inline: dict[str, Json]) -> Json:
@@ -87,9 +85,7 @@ def _grpc_stats(methods: tuple[Method, ...]) -> Json:
 
 def _body_limit(service: Service) -> Json:
     """HTTP bodies reach the app whole, and one past the limit is answered 413."""
-    config = typed(
-        "extensions.filters.http.buffer.v3.Buffer", max_request_bytes=service.limits.max_message_bytes
-    )
+    config = typed("extensions.filters.http.buffer.v3.Buffer", max_request_bytes=service.limits.max_message_bytes)
     return {"name": "envoy.filters.http.buffer", "typed_config": config}
 
 

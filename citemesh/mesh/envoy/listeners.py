@@ -17,9 +17,7 @@ _MANAGER = "extensions.filters.network.http_connection_manager.v3.HttpConnection
 _NOBODY = {"cidr_ranges": [{"address_prefix": "255.255.255.255", "prefix_len": 32}]}
 
 
-def listeners(
-    service: Service, topology: Topology, placement: Placement, inline: dict[str, Json]
-) -> list[Json]:
+def listeners(service: Service, topology: Topology, placement: Placement, inline: dict[str, Json]) -> list[Json]:
     """Both listeners of a service's sidecar."""
     return [_ingress(service, topology, placement, inline), _egress(service, topology, placement)]
 
@@ -29,9 +27,7 @@ def _ingress(service: Service, topology: Topology, placement: Placement, inline:
         "codec_type": "AUTO" if service.http else "HTTP2",
         "http_filters": ingress_filters(service, placement, inline),
         "route_config": _route_config("ingress", ingress_routes(service)),
-        "early_header_mutation_extensions": [
-            _forget(["x-envoy-", "x-forwarded-"] if service.public else ["x-envoy-"])
-        ],
+        "early_header_mutation_extensions": [_forget(["x-envoy-", "x-forwarded-"] if service.public else ["x-envoy-"])],
         "preserve_external_request_id": not service.public,
     }
     return _listener("ingress", service, placement.port(service.ports.ingress), placement, manager)
@@ -98,9 +94,7 @@ def _route_config(side: str, routes: list[Json]) -> Json:
 def _forget(prefixes: list[str]) -> Json:
     """Drops headers by which a caller could steer or deceive the sidecar."""
     mutations = [{"remove_on_match": {"key_matcher": {"prefix": prefix}}} for prefix in prefixes]
-    config = typed(
-        "extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation", mutations=mutations
-    )
+    config = typed("extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation", mutations=mutations)
     return {"name": "envoy.http.early_header_mutation.header_mutation", "typed_config": config}
 
 

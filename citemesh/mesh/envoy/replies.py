@@ -1,8 +1,8 @@
 """What a sidecar itself answers when a call does not reach the app.
 
 Over its limit of calls in flight it says RESOURCE_EXHAUSTED (429), not Envoy's UNAVAILABLE: the caller should
-slow down, not look elsewhere. Other gRPC refusals keep Envoy's mapping; HTTP callers get the JSON that the app's
-own errors have.
+slow down, not look elsewhere. Other gRPC refusals keep Envoy's mapping; HTTP callers get the JSON that the
+app's own errors have.
 """
 
 from __future__ import annotations

@@ -25,6 +25,6 @@ def tcp(host: str, port: int) -> Json:
     return {"socket_address": {"address": host, "port_value": port}}
 
 
-def pipe(path: str) -> Json:
-    """A unix socket address."""
-    return {"pipe": {"path": path}}
+def pipe(path: str, mode: int | None = None) -> Json:
+    """A unix socket address; `mode` is the permissions of one that is created."""
+    return {"pipe": {"path": path} | ({"mode": mode} if mode is not None else {})}

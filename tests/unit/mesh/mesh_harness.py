@@ -61,9 +61,7 @@ class RunningMesh:
 
     def start_app(self, room: str) -> None:
         service = self.topology.service(room)
-        sockets = [self.placement.app_socket(room)] + (
-            [self.placement.http_socket(room)] if service.http else []
-        )
+        sockets = [self.placement.app_socket(room)] + ([self.placement.http_socket(room)] if service.http else [])
         for path in sockets:
             Path(path).unlink(missing_ok=True)
         app = self._spawn([sys.executable, str(HERE / "fake_app.py"), *sockets], stdout=subprocess.PIPE)

@@ -12,7 +12,7 @@ from citemesh.mesh.placement import Placement, find_identity_wasm, split_endpoin
 from citemesh.mesh.topology import load_topology
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.4", "localhost", "", "example.org"])
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.4", "localhost", "", "example.org"])  # noqa: S104 - refused
 def test_only_loopback_addresses(host: str) -> None:
     with pytest.raises(InvalidInput, match="host"):
         Placement(host=host)

@@ -79,15 +79,13 @@ async def test_pushes_drop_no_stream_and_broken_ones_are_refused(guarded: Guarde
         assert await counting == [300] * 4
 
 
-async def test_what_a_sidecar_refuses_is_taken_back(
-    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_a_sidecar_refuses_is_taken_back(guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> None:
     mesh, rooms = guarded.mesh, guarded.mesh.topology.rooms()
-    before = [Path(mesh.placement.policy_file(room, "identity")).read_text() for room in rooms]
+    before = _policy_files(mesh)
     monkeypatch.setattr(push, "judge_identity", lambda *_: Verdict(True, ""))
     report = await asyncio.to_thread(push_identity, mesh.placement, rooms, guarded.config | {"allow": []})
     assert [room.outcome for room in report.rooms] == ["refused", "refused"]
-    assert [Path(mesh.placement.policy_file(room, "identity")).read_text() for room in rooms] == before
+    assert _policy_files(mesh) == before
     async with egress(mesh) as channel:
         assert await code(channel, guarded.key) is grpc.StatusCode.OK
         assert await code(channel, None) is grpc.StatusCode.UNAUTHENTICATED
@@ -129,6 +127,10 @@ def test_envoy_says_what_is_wrong_with_a_policy(guarded: Guarded) -> None:
     verdict = judge_identity(guarded.mesh.placement, guarded.config | {"version": 7})
     assert not verdict.ok
     assert "only version 1" in verdict.message
+
+
+def _policy_files(mesh: RunningMesh) -> list[str]:
+    return [Path(mesh.placement.policy_file(room, "identity")).read_text() for room in mesh.topology.rooms()]
 
 
 async def _count(stream: Any) -> int:

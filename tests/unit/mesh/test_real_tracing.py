@@ -56,9 +56,7 @@ async def collector() -> AsyncIterator[tuple[Collector, str]]:
 
 
 @pytest.fixture
-def traced(
-    pair_topology: Topology, short_dir: Path, collector: tuple[Collector, str]
-) -> Iterator[RunningMesh]:
+def traced(pair_topology: Topology, short_dir: Path, collector: tuple[Collector, str]) -> Iterator[RunningMesh]:
     topology = without_policies(pair_topology)
     mesh = RunningMesh(topology, place(topology, short_dir, otlp_endpoint=collector[1]))
     write_runtime(topology, mesh.placement)
@@ -69,13 +67,10 @@ def traced(
         mesh.stop()
 
 
-async def test_a_callers_trace_goes_through_every_hop(
-    traced: RunningMesh, collector: tuple[Collector, str]
-) -> None:
+async def test_a_callers_trace_goes_through_every_hop(traced: RunningMesh, collector: tuple[Collector, str]) -> None:
     await asyncio.to_thread(traced.start_sidecars)
-    target = traced.placement.egress(traced.topology.service("front"))
     traceparent = ("traceparent", f"00-{TRACE}-{PARENT}-01")
-    async with grpc.aio.insecure_channel(target) as channel:
+    async with dial(traced) as channel:
         answer = await channel.unary_unary(ECHO)(b"", timeout=5, metadata=(traceparent,))
     await asyncio.to_thread(wait_until, lambda: len(collector[0].spans) >= 4, "four spans")
     assert {span.trace_id.hex() for _, span in collector[0].spans} == {TRACE}
@@ -91,8 +86,7 @@ async def test_a_callers_trace_goes_through_every_hop(
 
 async def test_an_unsampled_trace_stays_so(traced: RunningMesh, collector: tuple[Collector, str]) -> None:
     await asyncio.to_thread(traced.start_sidecars)
-    target = traced.placement.egress(traced.topology.service("front"))
-    async with grpc.aio.insecure_channel(target) as channel:
+    async with dial(traced) as channel:
         echo = channel.unary_unary(ECHO)
         answer = await echo(b"", timeout=5, metadata=(("traceparent", f"00-{TRACE}-{PARENT}-00"),))
         assert json.loads(answer)["metadata"]["traceparent"].startswith(f"00-{TRACE}-")
@@ -100,6 +94,10 @@ async def test_an_unsampled_trace_stays_so(traced: RunningMesh, collector: tuple
         await echo(b"", timeout=5)  # a new trace, sampled; once it is out, the other would be too
     await asyncio.to_thread(wait_until, lambda: len(collector[0].spans) >= 4, "four spans")
     assert TRACE not in {span.trace_id.hex() for _, span in collector[0].spans}
+
+
+def dial(mesh: RunningMesh) -> Any:
+    return grpc.aio.insecure_channel(mesh.placement.egress(mesh.topology.service("front")))
 
 
 def _chain(spans: list[tuple[str, Span]]) -> list[tuple[str, Span]]:

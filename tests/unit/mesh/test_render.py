@@ -105,9 +105,7 @@ def test_no_default_timeout_cuts_a_stream(config: Any) -> None:
 @pytest.mark.parametrize("config", configurations())
 def test_only_reads_of_the_topology_are_retried(config: Any) -> None:
     topology = load_topology(ROOT / "deploy/mesh.yaml")
-    reads = {
-        method.path for service in topology.services for method in service.methods if method.kind == "read"
-    }
+    reads = {method.path for service in topology.services for method in service.methods if method.kind == "read"}
     for route in routes(config):
         if "retry_policy" in route.get("route", {}):
             assert route["match"]["path"] in reads
