@@ -1,0 +1,92 @@
+"""A small room over a real socket: its generation service does what its model name says."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from citemesh.api.generation.v1 import generation_service_pb2 as pb
+from citemesh.api.generation.v1 import generation_service_pb2_grpc as stubs
+from citemesh.client import Mesh
+from citemesh.errors import InvalidInput
+from citemesh.kit import deadline
+from citemesh.kit.server import Registration, Room, Server
+from citemesh.kit.settings import RoomSettings, room_config
+
+NAME = "citemesh.api.generation.v1.GenerationService"
+
+
+class Settings(RoomSettings):
+    """Settings of the small room."""
+
+    model_config = room_config("generation")
+
+
+class Servicer(stubs.GenerationServiceServicer):
+    """Streams its own context; counts what is active and what was cancelled."""
+
+    def __init__(self) -> None:
+        self.active = 0
+        self.cancelled = 0
+        self.release = asyncio.Event()
+        self.seen: list[deadline.CallContext] = []
+
+    async def Generate(self, request: pb.GenerateRequest, context: object) -> AsyncIterator[pb.GenerateResponse]:  # type: ignore[override]
+        self.seen.append(deadline.current())
+        self.active += 1
+        try:
+            if request.model == "bad":
+                raise InvalidInput("model", "is bad", "use another")
+            if request.model == "boom":
+                raise ValueError("hunter2")
+            if request.model == "large":
+                yield pb.GenerateResponse(text="x" * int(request.text))
+                return
+            yield pb.GenerateResponse(text="first")
+            await self.release.wait()
+            yield pb.GenerateResponse(text="last", finish_reason=pb.FINISH_REASON_STOP)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        finally:
+            self.active -= 1
+
+    async def ListModels(self, request: pb.ListModelsRequest, context: object) -> pb.ListModelsResponse:
+        self.seen.append(deadline.current())
+        await self.release.wait()
+        return pb.ListModelsResponse()
+
+
+class Small:
+    """The running room, its servicer and a client of it."""
+
+    def __init__(self, state: Path, drain_s: float = 5.0) -> None:
+        self.servicer = Servicer()
+        self.is_healthy = True
+        self.settings = Settings(state_dir=state, drain_s=drain_s)
+        register = Registration(NAME, lambda s: stubs.add_GenerationServiceServicer_to_server(self.servicer, s))
+        self.room = Room("generation", [register], self._nothing, self._nothing, self._healthy)
+        self.server = Server(self.room, self.settings)
+        self.mesh = Mesh({"generation": self.settings.address})
+
+    async def _nothing(self) -> None:
+        pass
+
+    async def _healthy(self) -> bool:
+        return self.is_healthy
+
+
+@pytest.fixture
+async def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Small]:
+    for name in list(os.environ):
+        if name.startswith("CITEMESH_"):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    running = Small(Path("s"))
+    await running.server.start()
+    async with running.mesh:
+        yield running
+        running.servicer.release.set()
+    await running.server.stop()
