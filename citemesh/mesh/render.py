@@ -15,12 +15,13 @@ SAMPLE = "identity.ecds.sample.yaml"
 """An ECDS document with no key in it, rendered beside the bootstraps to show what a sidecar watches."""
 COMMITTED = "deploy/envoy"
 _HEADER = "# Rendered from deploy/mesh.yaml by `citemesh mesh render`. Do not edit.\n"
-_NO_KEYS = {
+NO_KEYS = {
     "version": 1,
     "keys": [],
     "allow": ["127.0.0.0/8", "::1/128"],
     "public": ["/grpc.health.v1.Health/*"],
 }
+"""The smallest identity configuration: this machine may ask for health and for nothing else."""
 
 
 def committed_placement() -> Placement:
@@ -39,7 +40,7 @@ def render_all(topology: Topology, placement: Placement) -> dict[str, str]:
         for service in topology.services
     }
     if any("identity" in service.policies for service in topology.services):
-        files[SAMPLE] = _HEADER + ecds_document("identity", identity_filter(placement, _NO_KEYS))
+        files[SAMPLE] = _HEADER + ecds_document("identity", identity_filter(placement, NO_KEYS))
     return files
 
 

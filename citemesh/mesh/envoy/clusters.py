@@ -41,12 +41,13 @@ def http2_windows(limits: Limits) -> Json:
 def _app(service: Service, placement: Placement) -> Json:
     """The app's RPCs. A dead or NOT_SERVING app is refused here at once, with UNAVAILABLE."""
     health = {
-        "timeout": "1s",
+        "timeout": "2s",
         "interval": "1s",
         "no_traffic_interval": "1s",
         "unhealthy_interval": "0.25s",
         "no_traffic_healthy_interval": "1s",
-        "unhealthy_threshold": 1,
+        # A killed app refuses connections, which is noticed at once; silence may be a busy machine: ask again.
+        "unhealthy_threshold": 3,
         "healthy_threshold": 1,
         "grpc_health_check": {},
     }
@@ -106,7 +107,7 @@ def _cluster(name: str, addresses: list[Json], limits: Limits) -> Json:
     return {
         "name": name,
         "type": "STATIC",
-        "connect_timeout": "0.25s",
+        "connect_timeout": "1s",
         "per_connection_buffer_limit_bytes": limits.buffer_bytes,
         "circuit_breakers": {"thresholds": [_threshold(limits)]},
         "load_assignment": _hosts(name, addresses),

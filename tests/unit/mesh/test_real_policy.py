@@ -10,14 +10,17 @@ from typing import Any
 import grpc
 import grpc.aio
 import pytest
-from mesh_harness import Guarded, RunningMesh
+from mesh_harness import Guarded, RunningMesh, find_policy
 
 from citemesh.mesh import push
 from citemesh.mesh.identity import new_key
+from citemesh.mesh.placement import Placement
 from citemesh.mesh.policy import document_version, ecds_document, identity_filter, judge_identity
 from citemesh.mesh.push import failures, live_version, push_identity
+from citemesh.mesh.render import NO_KEYS
 from citemesh.mesh.status import mesh_status
 from citemesh.mesh.text import replace_file
+from citemesh.mesh.topology import load_topology
 from citemesh.mesh.validate import Verdict, validate_all
 
 pytestmark = pytest.mark.real
@@ -121,6 +124,14 @@ def test_every_bootstrap_is_valid_with_the_policy_inline(guarded: Guarded) -> No
     inline = {"identity": identity_filter(guarded.mesh.placement, guarded.config)}
     verdicts = validate_all(guarded.mesh.topology, guarded.mesh.placement, inline)
     assert {room: verdict.ok for room, verdict in verdicts.items()} == {"front": True, "back": True}
+
+
+def test_the_projects_own_rendering_is_valid() -> None:
+    placement = Placement(identity_wasm=find_policy(), otlp_endpoint="http://127.0.0.1:4317")
+    inline = {"identity": identity_filter(placement, NO_KEYS)}
+    verdicts = validate_all(load_topology(), placement, inline)
+    assert len(verdicts) == 5
+    assert {room: verdict.message for room, verdict in verdicts.items() if not verdict.ok} == {}
 
 
 def test_envoy_says_what_is_wrong_with_a_policy(guarded: Guarded) -> None:

@@ -84,6 +84,20 @@ async def test_a_callers_trace_goes_through_every_hop(traced: RunningMesh, colle
     assert trace_ids == {TRACE}
 
 
+async def test_a_dead_collector_costs_no_call(pair_topology: Topology, short_dir: Path) -> None:
+    topology = without_policies(pair_topology)
+    mesh = RunningMesh(topology, place(topology, short_dir, otlp_endpoint=f"127.0.0.1:{free_base([0])}"))
+    write_runtime(topology, mesh.placement)
+    try:
+        await asyncio.to_thread(mesh.start_app, "back")
+        await asyncio.to_thread(mesh.start_sidecars)
+        async with dial(mesh) as channel:
+            for _ in range(50):
+                await channel.unary_unary(ECHO)(b"", timeout=1)
+    finally:
+        mesh.stop()
+
+
 async def test_an_unsampled_trace_stays_so(traced: RunningMesh, collector: tuple[Collector, str]) -> None:
     await asyncio.to_thread(traced.start_sidecars)
     async with dial(traced) as channel:
