@@ -1,0 +1,1 @@
+"""The reranker room: how well passages fit a question, and how well they support a sentence."""

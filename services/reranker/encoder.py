@@ -1,0 +1,134 @@
+"""Turns texts into token vectors with an embedding model from a transformers directory."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+from transformers import AutoModel
+
+from citemesh.errors import DeadlineExceeded, PreconditionFailed
+from services.reranker.cache import TokenVectors
+from services.reranker.engine import Alive
+from services.reranker.maxsim import Floats
+
+PROJECTION = "late_projection.npy"
+_BATCH_TOKENS = 1024
+"""Padded tokens in a forward pass: larger ones are no faster on a CPU and hold an answer up for longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A part of a text that fits the model: tokens first to last of text number `text`."""
+
+    text: int
+    ids: list[int]
+
+
+class TokenEncoder:
+    """An embedding model's last hidden states, projected and scaled to unit length.
+
+    Args:
+        directory: config.json, weights and tokenizer.json as transformers saves them, with late_projection.npy
+            ([hidden, dimensions]) where there is one; without it the vectors keep the model's width.
+        max_tokens: most tokens in a sequence; longer texts are encoded piece by piece, and nothing of them is left out.
+    """
+
+    def __init__(self, directory: Path, max_tokens: int) -> None:
+        try:
+            self._tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
+            self._model = AutoModel.from_pretrained(directory, local_files_only=True, dtype=torch.bfloat16).eval()
+        except Exception as fault:  # tokenizers raises no narrower one
+            raise PreconditionFailed(
+                "MODEL_MISSING",
+                f"the embedding model at {directory} can't be loaded: {fault}",
+                "prepare it again, or set CITEMESH_RERANKER_MODEL",
+            ) from fault
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        special = self._tokenizer.encode("").ids
+        self._opening, self._closing = special[:1], special[-1:]
+        self._max_tokens = min(max_tokens, int(self._model.config.max_position_embeddings))
+        self._projection = _projection(directory)
+
+    def tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids of each text, without special tokens."""
+        encodings = self._tokenizer.encode_batch_fast([_clean(text) for text in texts], add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
+    def encode(self, texts: Sequence[str], prefix: str, alive: Alive) -> Iterator[tuple[int, TokenVectors]]:
+        """(number, vectors) of the texts, each once, in the order in which they are ready.
+
+        A text without a token gets one zero vector under id 0. Raises DeadlineExceeded once nobody waits.
+        """
+        cleaned = [_clean(text) for text in texts]
+        encodings = self._tokenizer.encode_batch(cleaned, add_special_tokens=False)
+        head = self._opening + self.tokens([prefix])[0]
+        room = self._max_tokens - len(head) - len(self._closing)
+        pieces = [_Piece(n, e.ids[i : i + room]) for n, e in enumerate(encodings) for i in range(0, len(e.ids), room)]
+        left = {n: -(-len(e.ids) // room) for n, e in enumerate(encodings)}
+        parts: dict[int, list[Floats]] = {n: [] for n in left}
+        for n, count in left.items():
+            if not count:
+                yield n, self._joined([], [], [])
+        for batch in _batches(pieces):
+            if not alive():
+                raise DeadlineExceeded("encoding passages")
+            for piece, vectors in zip(batch, self._forward(head, [p.ids for p in batch]), strict=True):
+                parts[piece.text].append(vectors)
+                if len(parts[piece.text]) == left[piece.text]:
+                    e = encodings[piece.text]
+                    yield piece.text, self._joined(e.ids, [end - 1 for _, end in e.offsets], parts.pop(piece.text))
+
+    @property
+    def dimensions(self) -> int:
+        """Width of the vectors."""
+        return int(self._model.config.hidden_size) if self._projection is None else int(self._projection.shape[1])
+
+    def _joined(self, ids: list[int], places: list[int], parts: list[Floats]) -> TokenVectors:
+        if not ids:
+            return TokenVectors(
+                np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((1, self.dimensions), np.float16)
+            )
+        vectors = np.concatenate(parts).astype(np.float16)
+        return TokenVectors(np.array(ids, np.int64), np.array(places, np.int64), vectors)
+
+    def _forward(self, head: list[int], rows: list[list[int]]) -> list[Floats]:
+        """Vectors of the rows' own tokens: [tokens, dimensions] each."""
+        longest = max(map(len, rows)) + len(head) + len(self._closing)
+        ids = torch.zeros((len(rows), longest), dtype=torch.long)
+        mask = torch.zeros_like(ids)
+        for number, row in enumerate(rows):
+            sequence = head + row + self._closing
+            ids[number, : len(sequence)] = torch.tensor(sequence)
+            mask[number, : len(sequence)] = 1
+        with torch.inference_mode():
+            hidden = self._model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
+            hidden = hidden if self._projection is None else hidden @ self._projection
+            unit = torch.nn.functional.normalize(hidden, dim=-1).numpy()
+        return [unit[number, len(head) : len(head) + len(row)] for number, row in enumerate(rows)]
+
+
+def _projection(directory: Path) -> torch.Tensor | None:
+    path = directory / PROJECTION
+    return torch.from_numpy(np.load(path, allow_pickle=False).astype(np.float32)) if path.exists() else None
+
+
+def _batches(pieces: list[_Piece]) -> Iterator[list[_Piece]]:
+    """Batches of at most _BATCH_TOKENS tokens after padding; a text's pieces stay in their order."""
+    batch: list[_Piece] = []
+    for piece in sorted(pieces, key=lambda piece: len(piece.ids), reverse=True):
+        longest = len(batch[0].ids) if batch else len(piece.ids)
+        if batch and longest * (len(batch) + 1) > _BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(piece)
+    if batch:
+        yield batch
+
+
+def _clean(text: str) -> str:
+    """The text with lone surrogates, which no tokenizer takes, as replacement characters; same length."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,51 @@
+"""Judges by shared words alone: no weights, no waiting, the same answer every time."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from citemesh.errors import DeadlineExceeded
+from services.reranker.calibration import LEXICAL, features
+from services.reranker.coverage import CoverageIndex
+from services.reranker.engine import Alive, Support
+from services.reranker.support import best_of_each
+from services.reranker.windows import Floats, windows_of
+from services.reranker.words import words_of
+
+
+class FakeEngine:
+    """Share of the query's words that a passage holds, longer words counting more."""
+
+    name = "fake-overlap"
+
+    def load(self) -> None:
+        """There is nothing to load."""
+
+    def relevance(self, query: str, texts: Sequence[str], alive: Alive) -> list[float]:
+        """Weighted share of the query's words in each text, 0 to 1."""
+        wanted = words_of(query).compared
+        if not alive():
+            raise DeadlineExceeded("reranking")
+        weights = weigh(wanted)
+        held = [set(words_of(text).compared) for text in texts]
+        hits = np.array([[word in words for word in wanted] for words in held], np.float32).reshape(len(texts), -1)
+        return [float(share) for share in hits @ weights / max(float(weights.sum()), 1e-6)]
+
+    def support(self, sentences: Sequence[str], texts: Sequence[str], alive: Alive) -> list[list[Support]]:
+        """Calibrated coverage of each sentence."""
+        windows = windows_of(texts)
+        index = CoverageIndex(texts, windows)
+        found = []
+        for sentence in sentences:
+            if not alive():
+                raise DeadlineExceeded("checking support")
+            coverage = index.coverage(words_of(sentence), weigh)
+            scores = LEXICAL.probability(features(windows, coverage))
+            found.append(best_of_each(windows, scores, coverage.shared))
+        return found
+
+
+def weigh(words: Sequence[str]) -> Floats:
+    """1 to 2 by length: long words tend to be rare; a number counts as a long word."""
+    lengths = [8 if word[0].isdigit() else min(len(word), 8) for word in words]
+    return np.array([1 + length / 8 for length in lengths], np.float32)

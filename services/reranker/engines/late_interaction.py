@@ -1,0 +1,124 @@
+"""Judges by late interaction over the embedding model's token vectors, and by shared words for support."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+
+from citemesh.errors import DeadlineExceeded
+from citemesh.models.prepared import PreparedModel
+from services.reranker.cache import TokenVectors, VectorCache, text_key
+from services.reranker.calibration import LATE, features
+from services.reranker.coverage import CoverageIndex
+from services.reranker.encoder import TokenEncoder
+from services.reranker.engine import Alive, Support
+from services.reranker.idf import candidate_idf, token_priors
+from services.reranker.maxsim import Floats, maxsim, nearest
+from services.reranker.support import best_of_each
+from services.reranker.windows import Ints, Windows, windows_of
+from services.reranker.words import words_of
+
+Prepare = Callable[[], PreparedModel]
+"""Makes sure that the model is on disk and says where; called once, by load."""
+
+
+class LateInteractionEngine:
+    """IDF-weighted MaxSim; passages that were judged before come from the cache.
+
+    Args:
+        max_tokens: most tokens in a sequence; the model's own limit holds too.
+        cache_bytes: memory for token vectors of passages.
+        threads: of a forward pass; torch has one such number for the process.
+        prior_passages: belief in the tokenizer's prior beside the candidates' own frequencies, see candidate_idf.
+    """
+
+    _model: PreparedModel
+    _encoder: TokenEncoder
+    _priors: Floats
+
+    def __init__(
+        self,
+        prepare: Prepare,
+        *,
+        max_tokens: int = 512,
+        cache_bytes: int = 256 << 20,
+        threads: int = 1,
+        prior_passages: float = 20.0,
+    ) -> None:
+        self._prepare = prepare
+        self._max_tokens = max_tokens
+        self._threads = threads
+        self._prior_passages = prior_passages
+        self.cache = VectorCache(cache_bytes)
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return f"late-interaction/{self._model.name}"
+
+    def load(self) -> None:
+        """Loads the model and warms it up, so that the first caller doesn't pay for it."""
+        torch.set_num_threads(self._threads)
+        self._model = self._prepare()
+        self._priors = token_priors(self._model.directory / "tokenizer.json")
+        self._encoder = TokenEncoder(self._model.directory, min(self._max_tokens, self._model.max_tokens))
+        self.support(["warm"], ["warm up"], lambda: True)
+
+    def relevance(self, query: str, texts: Sequence[str], alive: Alive) -> list[float]:
+        """Weighted mean cosine of the query's tokens to their nearest in each text, -1 to 1."""
+        if not texts:
+            return []
+        [asked] = self._queries([query], alive)
+        passages = self._passages(texts, alive)
+        ids = [passage.ids for passage in passages]
+        weights = candidate_idf(asked.ids, ids, self._priors, self._prior_passages)
+        vectors = asked.vectors.astype(np.float32)
+        return [float(score) for score in maxsim(vectors, weights, [passage.vectors for passage in passages])]
+
+    def support(self, sentences: Sequence[str], texts: Sequence[str], alive: Alive) -> list[list[Support]]:
+        """Calibrated blend of MaxSim and coverage of each sentence."""
+        windows = windows_of(texts)
+        index = CoverageIndex(texts, windows)
+        tokens, starts, ends = _segments(windows, self._passages(texts, alive))
+        found = []
+        for sentence, asked in zip(sentences, self._queries(sentences, alive), strict=True):
+            if not alive():
+                raise DeadlineExceeded("checking support")
+            coverage = index.coverage(words_of(sentence), self._weigh)
+            best = nearest(asked.vectors.astype(np.float32), tokens, starts, ends)
+            weights = -self._priors[asked.ids]
+            similarity = weights @ windows.widen(best) / max(float(weights.sum()), 1e-6)
+            scores = LATE.probability(features(windows, coverage, similarity))
+            found.append(best_of_each(windows, scores, coverage.shared))
+        return found
+
+    def _queries(self, texts: Sequence[str], alive: Alive) -> list[TokenVectors]:
+        made = dict(self._encoder.encode(texts, self._model.query_prefix, alive))
+        return [made[number] for number in range(len(texts))]
+
+    def _passages(self, texts: Sequence[str], alive: Alive) -> list[TokenVectors]:
+        """Vectors of the texts, those of the unknown ones made and kept; equal texts are made once."""
+        keys = [text_key(text) for text in texts]
+        known = {key: entry for key in set(keys) if (entry := self.cache.get(key))}
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        order = list(missing)
+        for number, entry in self._encoder.encode(list(missing.values()), self._model.passage_prefix, alive):
+            known[order[number]] = entry
+            self.cache.put(order[number], entry)
+        return [known[key] for key in keys]
+
+    def _weigh(self, words: Sequence[str]) -> Floats:
+        """Information content of each word in nats: what its tokens' prior says."""
+        return np.array([-self._priors[ids].sum() for ids in self._encoder.tokens(words)], np.float32)
+
+
+def _segments(windows: Windows, passages: Sequence[TokenVectors]) -> tuple[Floats, Ints, Ints]:
+    """All passages' token vectors in a row, and where each sentence's tokens begin and end in it."""
+    offsets = np.cumsum([0, *(len(passage.ids) for passage in passages)])
+    tokens = np.concatenate([p.vectors for p in passages]) if passages else np.zeros((0, 1), np.float16)
+    bounds = [
+        (offsets[p] + np.searchsorted(passages[p].places, start), offsets[p] + np.searchsorted(passages[p].places, end))
+        for p, start, end in windows.spans
+    ]
+    columns = np.array(bounds, dtype=np.int64).reshape(-1, 2)
+    return tokens.astype(np.float32), columns[:, 0], columns[:, 1]

@@ -1,0 +1,70 @@
+"""Wires the reranker: settings, engine, pool, service."""
+
+import asyncio
+import sys
+from functools import partial
+
+from citemesh.api.reranker.v1 import reranker_service_pb2_grpc as pb_grpc
+from citemesh.kit.server import Registration, Room, run_room
+from services.reranker.engine import Engine
+from services.reranker.pool import WorkPool
+from services.reranker.service import RerankerService
+from services.reranker.settings import RerankerSettings
+
+SERVICE = "citemesh.api.reranker.v1.RerankerService"
+
+
+def build(settings: RerankerSettings) -> Room:
+    """The room as the settings say; nothing is loaded before it starts."""
+    engine = engine_of(settings)
+    pool = WorkPool(settings.workers, settings.queue)
+    service = RerankerService(
+        engine,
+        pool,
+        blend_weight=settings.blend_weight,
+        threshold=settings.threshold,
+        timeout_s=settings.timeout_s,
+    )
+
+    async def stop() -> None:
+        pool.close()
+
+    async def healthy() -> bool:
+        return pool.healthy
+
+    return Room(
+        name="reranker",
+        services=[Registration(SERVICE, lambda s: pb_grpc.add_RerankerServiceServicer_to_server(service, s))],
+        start=lambda: asyncio.to_thread(engine.load),
+        stop=stop,
+        healthy=healthy,
+    )
+
+
+def engine_of(settings: RerankerSettings) -> Engine:
+    """The engine that the settings name; the libraries of the others are not imported."""
+    if settings.engine == "fake":
+        from services.reranker.engines.fake import FakeEngine
+
+        return FakeEngine()
+    from citemesh.models import prepare
+
+    prepared = partial(prepare, settings.model, models_dir=settings.models_dir)
+    if settings.engine == "cross":
+        from services.reranker.engines.cross_encoder import CrossEncoderEngine
+
+        return CrossEncoderEngine(prepared, max_tokens=settings.max_tokens, threads=settings.threads)
+    from services.reranker.engines.late_interaction import LateInteractionEngine
+
+    return LateInteractionEngine(
+        prepared, max_tokens=settings.max_tokens, cache_bytes=settings.cache_mib << 20, threads=settings.threads
+    )
+
+
+def main() -> int:
+    """Serves until told to stop; returns the exit status."""
+    return run_room(RerankerSettings, build)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""RerankerService over an engine."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import grpc
+
+from citemesh.api.reranker.v1 import reranker_service_pb2 as pb
+from citemesh.api.reranker.v1 import reranker_service_pb2_grpc as pb_grpc
+from citemesh.kit import telemetry
+from citemesh.kit.deadline import current_priority, remaining_s
+from services.reranker import convert
+from services.reranker.blend import rank
+from services.reranker.engine import Alive, Engine
+from services.reranker.pool import WorkPool
+
+T = TypeVar("T")
+Context = grpc.aio.ServicerContext[Any, Any]
+_tracer = telemetry.tracer(__name__)
+
+
+class RerankerService(pb_grpc.RerankerServiceServicer):
+    """Checks requests, lets the pool run the engine, answers.
+
+    Args:
+        blend_weight: share of the engine's score in the order. threshold: score from which support counts.
+        timeout_s: most seconds for a call.
+    """
+
+    def __init__(
+        self, engine: Engine, pool: WorkPool, *, blend_weight: float, threshold: float, timeout_s: float
+    ) -> None:
+        self._engine = engine
+        self._pool = pool
+        self._blend_weight = blend_weight
+        self._threshold = threshold
+        self._timeout_s = timeout_s
+
+    async def Rerank(self, request: pb.RerankRequest, context: Context) -> pb.RerankResponse:
+        """Orders passages."""
+        query, candidates = convert.query(request), convert.candidates(request)
+        top_k = convert.top_k(request)
+        texts = [candidate.text for candidate in candidates]
+        with _tracer.start_as_current_span("citemesh.rerank") as span:
+            span.set_attribute("citemesh.candidates", len(texts))
+            scores = await self._run("reranking", lambda alive: self._engine.relevance(query, texts, alive))
+        return convert.rerank_response(rank(candidates, scores, self._blend_weight, top_k), self._engine.name)
+
+    async def Attribute(self, request: pb.AttributeRequest, context: Context) -> pb.AttributeResponse:
+        """Finds what supports each sentence."""
+        sentences, passages = convert.sentences(request), convert.passages(request)
+        most = convert.max_support(request)
+        texts = [passage.text for passage in passages]
+        with _tracer.start_as_current_span("citemesh.attribute") as span:
+            span.set_attribute("citemesh.sentences", len(sentences))
+            span.set_attribute("citemesh.candidates", len(texts))
+            found = await self._run("checking support", lambda alive: self._engine.support(sentences, texts, alive))
+        return convert.attribute_response(found, passages, most, self._threshold, self._engine.name)
+
+    async def _run(self, what: str, work: Callable[[Alive], T]) -> T:
+        return await self._pool.run(what, work, current_priority(), remaining_s(self._timeout_s))

