@@ -1,0 +1,95 @@
+"""A mesh that runs in a thread of its own, so that each test may have its own event loop."""
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from citemesh.cli.layout import StackOptions
+from citemesh.cli.stack import Stack
+from citemesh.client import Mesh
+
+T = TypeVar("T")
+# Longer than any start on a slow machine: the limit that matters is the stack's own.
+CALL_S = 600.0
+
+
+class RunningMesh:
+    """Handle of a started stack. Its methods may be called from any thread."""
+
+    def __init__(self, options: StackOptions) -> None:
+        self.stack = Stack(options)
+        self.options = options
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs a coroutine on the stack's loop."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(CALL_S)
+
+    async def acall(self, work: Coroutine[Any, Any, T]) -> T:
+        """As call, from another loop."""
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+    def start(self) -> None:
+        """Starts everything and waits until it answers."""
+        self.call(self._start())
+
+    async def _start(self) -> None:
+        await self.stack.start()
+        await self.stack.wait_ready()
+
+    def stop(self) -> None:
+        """Stops everything."""
+        try:
+            self.call(self.stack.stop())
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(10)
+            self._loop.close()
+
+    async def kill(self, program: str) -> None:
+        """kill -9, as seen by everyone else."""
+
+        async def strike() -> None:
+            self.stack.kill(program)
+
+        await self.acall(strike())
+
+    async def ready(self, program: str = "", restarts: int = 0, within_s: float = 180.0) -> None:
+        """Waits until everything answers and ``program`` was restarted at least so often."""
+
+        async def wait() -> None:
+            async with asyncio.timeout(within_s):
+                while program and self.stack.restarts(program) < restarts:
+                    await asyncio.sleep(0.05)
+            await self.stack.wait_ready(within_s)
+
+        await self.acall(wait())
+
+    def restarts(self, program: str) -> int:
+        """How often a program was started again."""
+        return self.stack.restarts(program)
+
+    def client(self, key: str | None = None, timeout_s: float = 60.0) -> Mesh:
+        """A caller outside of the mesh, by default with the default key."""
+        return Mesh(self.stack.targets, self.stack.key if key is None else key, timeout_s)
+
+    def insider(self) -> Mesh:
+        """A caller that shows the gateway's own key, so that inner rooms answer it."""
+        key = self.stack.layout.keyring.room_file("gateway").read_text().strip()
+        return Mesh(self.stack.targets, key)
+
+
+@contextmanager
+def running_mesh(state: Path, **options: Any) -> Iterator[RunningMesh]:
+    """A started mesh, and its end."""
+    running = RunningMesh(StackOptions(state_dir=state, **options))
+    try:
+        running.start()
+        yield running
+    finally:
+        running.stop()
