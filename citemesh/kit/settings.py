@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -29,12 +29,17 @@ class CommonSettings(BaseSettings):
         Path(".citemesh"), description="Directory for what this machine keeps: store, keys, sockets, logs."
     )
     models_dir: Path = Field(
-        Path("~/.cache/citemesh/models"), description="Directory for prepared models, shared by checkouts."
+        Path("~/.cache/citemesh/models"), validate_default=True, description="Directory for prepared models, shared by checkouts."
     )
     otlp_endpoint: str = Field("", description="OTLP gRPC endpoint for traces, as host:port; empty exports nothing.")
     otlp_metrics: bool = Field(False, description="Exports metrics to the OTLP endpoint too.")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least severe level logged.")
     log_content: bool = Field(False, description="Puts question and document text into logs and spans.")
+
+    @field_validator("state_dir", "models_dir")
+    @classmethod
+    def _at_home(cls, path: Path) -> Path:
+        return path.expanduser()
 
     @classmethod
     def settings_customise_sources(
