@@ -29,7 +29,9 @@ class CommonSettings(BaseSettings):
         Path(".citemesh"), description="Directory for what this machine keeps: store, keys, sockets, logs."
     )
     models_dir: Path = Field(
-        Path("~/.cache/citemesh/models"), validate_default=True, description="Directory for prepared models, shared by checkouts."
+        Path("~/.cache/citemesh/models"),
+        validate_default=True,
+        description="Directory for prepared models, shared by checkouts.",
     )
     otlp_endpoint: str = Field("", description="OTLP gRPC endpoint for traces, as host:port; empty exports nothing.")
     otlp_metrics: bool = Field(False, description="Exports metrics to the OTLP endpoint too.")
