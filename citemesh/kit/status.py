@@ -127,6 +127,13 @@ def _unavailable(told: _Told) -> errors.CiteMeshError:
     return errors.Unavailable(told.service, told.retry_s, told.remedy or told.text)
 
 
+def _internal(told: _Told) -> errors.CiteMeshError:
+    """gRPC calls a stream that broke off INTERNAL: behind a sidecar that is how a killed service looks."""
+    if "RST_STREAM" in told.message:
+        return _unavailable(told)
+    return _unexpected(told)
+
+
 def _unexpected(told: _Told) -> errors.CiteMeshError:
     return errors.CiteMeshError(f"{told.service} failed: {told.message}")
 
@@ -147,6 +154,7 @@ REBUILD: dict[int, Callable[[_Told], errors.CiteMeshError]] = {
         told.text.removesuffix(" is full") or told.service, told.retry_s, told.remedy
     ),
     code_pb2.UNAVAILABLE: _unavailable,
+    code_pb2.INTERNAL: _internal,
     # The peer cancelled, not we: it drained or died on the way.
     code_pb2.CANCELLED: _unavailable,
 }

@@ -65,3 +65,10 @@ def test_a_bare_status_from_a_proxy_is_understood() -> None:
     assert isinstance(back, errors.Unavailable)
     assert "retrieval" in str(back)
     assert "no healthy upstream" in str(back)
+
+
+def test_a_stream_that_broke_off_is_an_unavailable_service() -> None:
+    broken = AioRpcError(grpc.StatusCode.INTERNAL, Metadata(), Metadata(), "Received RST_STREAM with error code 2")
+    assert isinstance(to_error(broken, "generation"), errors.Unavailable)
+    other = AioRpcError(grpc.StatusCode.INTERNAL, Metadata(), Metadata(), "incident 12")
+    assert not isinstance(to_error(other, "generation"), errors.Unavailable)
