@@ -51,6 +51,8 @@ def _listener(side: str, service: Service, port: int, placement: Placement, mana
     return {
         "name": side,
         "address": tcp(placement.host, port),
+        # With it two sidecars would share a port in silence, and calls land on the wrong one.
+        "enable_reuse_port": False,
         "per_connection_buffer_limit_bytes": service.limits.buffer_bytes,
         "filter_chains": [{"filters": [network_filter]}],
     }
