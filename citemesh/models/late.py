@@ -1,0 +1,81 @@
+"""A projection of an embedding model's token vectors to 128 dimensions, for late interaction.
+
+Late interaction (MaxSim) sums, over the tokens of a query, the best cosine with any token of a passage. Keeping the
+token vectors of every passage at the model's full width is costly, so they are projected on the 128 directions that
+hold most of their second moment: principal components without centring, because dot products must survive, not
+variance about the mean. Computed once when a model is prepared, from `late_sample.txt`, and deterministic.
+
+    reduced = unit(unit(token_vectors) @ np.load(model.late_projection))     # unit: each row divided by its length
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citemesh.models.prepared import LATE_PROJECTION, Facts
+from citemesh.models.progress import Progress
+from citemesh.models.quiet import quiet_transformers
+
+DIMENSION = 128
+
+Floats = NDArray[np.float32]
+
+
+def write_projection(directory: Path, facts: Facts, progress: Progress) -> None:
+    """Compute the projection of the model in `directory` and save it there.
+
+    The file is float32 [hidden, min(128, hidden)] with orthonormal columns. Needs torch and transformers.
+    """
+    vectors = token_vectors(directory, sample_texts(facts), facts.max_tokens, progress)
+    np.save(directory / LATE_PROJECTION, projection_of(vectors))
+
+
+def sample_texts(facts: Facts) -> list[str]:
+    """Return the sample's lines, each in both roles when the model tells queries and passages apart."""
+    text = resources.files(__package__).joinpath("late_sample.txt").read_text(encoding="utf-8")
+    prefixes = sorted({facts.query_prefix, facts.passage_prefix})
+    return [prefix + line for prefix in prefixes for line in text.splitlines()]
+
+
+def token_vectors(directory: Path, texts: list[str], max_tokens: int, progress: Progress) -> Floats:
+    """Return the unit vectors of all tokens of `texts`, float32 [tokens, hidden], one text at a time, on the CPU."""
+    import torch
+    from tokenizers import Tokenizer
+    from transformers import AutoModel
+
+    tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(max_tokens)
+    with quiet_transformers():
+        model: Any = AutoModel.from_pretrained(str(directory), dtype=torch.float32, local_files_only=True).eval()
+    rows: list[Floats] = []
+    with torch.inference_mode():
+        for done, text in enumerate(texts):
+            progress("computing the late-interaction projection", done / len(texts))
+            ids = torch.tensor([tokenizer.encode(text).ids])
+            rows.append(model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state[0].numpy())
+    return unit(np.concatenate(rows))
+
+
+def projection_of(vectors: Floats) -> Floats:
+    """Return the leading principal directions of `vectors` [n, hidden], float32 [hidden, min(128, hidden)].
+
+    The sign of a direction is free; its largest entry is made positive so that equal input gives equal output.
+    """
+    moment = vectors.astype(np.float64).T @ vectors.astype(np.float64)
+    _, directions = np.linalg.eigh(moment)  # ascending eigenvalues
+    leading = directions[:, ::-1][:, :DIMENSION]
+    largest = np.abs(leading).argmax(axis=0)
+    signs = np.sign(leading[largest, np.arange(leading.shape[1])])
+    return np.asarray(leading * signs, dtype=np.float32)
+
+
+def unit(vectors: Floats) -> Floats:
+    """Divide each row by its length; a zero row stays zero."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
