@@ -1,0 +1,179 @@
+"""An answer's events on a terminal or in a pipe: text as it comes, numbers behind each sentence, sources below."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.text import Text
+
+from citemesh.cli.terminal import printable
+from citemesh.client.types import (
+    AskEvent,
+    Citation,
+    CitationEvent,
+    DeltaEvent,
+    DoneEvent,
+    PlanEvent,
+    SearchEvent,
+    Source,
+    SourcesEvent,
+)
+
+QUOTE_CHARACTERS = 280
+QUOTES_A_SOURCE = 3
+_UNSUPPORTED = "[unsupported]"
+_FINISHES = {
+    "length": "The answer was cut at its longest; --max-tokens allows more.",
+    "interrupted": "The language model broke off; what follows the break is taken from the sources.",
+    "no_sources": "No source fits. `citemesh ingest PATH` adds documents.",
+}
+_NAMES: dict[type[AskEvent], str] = {
+    PlanEvent: "plan",
+    SearchEvent: "search",
+    SourcesEvent: "sources",
+    DeltaEvent: "delta",
+    CitationEvent: "citation",
+    DoneEvent: "done",
+}
+
+
+class AnswerWriter(Protocol):
+    """What takes an answer's events."""
+
+    def write(self, event: AskEvent) -> None:
+        """Take the next event."""
+
+
+class JsonWriter:
+    """One JSON object a line: the event's name under "event", then its fields."""
+
+    def __init__(self, write: Callable[[str], object]) -> None:
+        self._write = write
+
+    def write(self, event: AskEvent) -> None:
+        """Write the event's line."""
+        self._write(json.dumps(as_json(event), ensure_ascii=False) + "\n")
+
+
+def as_json(event: AskEvent) -> dict[str, Any]:
+    """An event as plain JSON values."""
+    return {"event": _NAMES[type(event)]} | asdict(event)
+
+
+class TextWriter:
+    """For people. Text is only ever added, so that a long answer scrolls and a pipe gets each character once."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._text = ""
+        self._shown = 0
+        self._sources: dict[int, Source] = {}
+        self._quotes: dict[int, list[Citation]] = {}
+
+    def write(self, event: AskEvent) -> None:
+        """Show the event."""
+        match event:
+            case PlanEvent() if len(event.hops) > 1:
+                self._progress("searching for " + "; ".join(event.hops))
+            case SourcesEvent():
+                self._sources |= {source.number: source for source in event.sources}
+            case DeltaEvent():
+                self._text += event.text
+                self._show_up_to(len(self._text.rstrip()))
+            case CitationEvent():
+                self._cite(event)
+            case DoneEvent():
+                self._finish(event)
+
+    def _show_up_to(self, end: int) -> None:
+        """Text whose end may be a sentence's is shown; white space waits, for numbers come before it."""
+        if end > self._shown:
+            self._console.print(Text(printable(self._text[self._shown : end])), end="")
+            self._shown = end
+            self._console.file.flush()
+
+    def _cite(self, event: CitationEvent) -> None:
+        end = min(event.sentence.end, len(self._text))
+        self._show_up_to(len(self._text[:end].rstrip()))
+        for citation in event.citations:
+            self._quotes.setdefault(citation.number, []).append(citation)
+        numbers = dict.fromkeys(citation.number for citation in event.citations)
+        mark = "".join(f"[{number}]" for number in numbers) if event.supported else _UNSUPPORTED
+        style = "bold cyan" if event.supported else "bold yellow"
+        gap = "" if _is_wide(self._text[: self._shown][-1:]) else " "
+        if mark:
+            self._console.print(Text.assemble(gap, (mark, style)), end="")
+        self._console.file.flush()
+
+    def _finish(self, event: DoneEvent) -> None:
+        if self._text:
+            self._show_up_to(len(self._text.rstrip()))
+            self._console.print("\n")
+        for note in filter(None, (_FINISHES.get(event.finish, ""), event.notice)):
+            self._console.print(Text(printable(note), style="yellow"))
+        self._list_sources(event.cited)
+        self._console.print(Text(_footer(event, len(self._sources)), style="dim"))
+
+    def _list_sources(self, cited: Sequence[int]) -> None:
+        shown = [self._sources[number] for number in cited if number in self._sources]
+        if shown:
+            self._console.print(Text("Sources", style="bold"))
+        for source in shown:
+            self._console.print(source_line(source))
+            for quote in _quotes(self._quotes.get(source.number, ())):
+                self._console.print(quote)
+        if shown:
+            self._console.print()
+
+    def _progress(self, text: str) -> None:
+        if self._console.is_terminal:
+            self._console.print(Text(printable(text), style="dim"))
+
+
+def source_line(source: Source) -> Text:
+    """Number, title, address, page and headings of a source."""
+    title = source.title or source.uri or source.document_id
+    places = [source.uri] if source.uri and source.uri != title else []
+    places += [f"page {source.location.page}"] if source.location.page else []
+    places += [" › ".join(source.location.headings)] if source.location.headings else []
+    place = f"  {_one_line(', '.join(places))}" if places else ""
+    return Text.assemble((f"[{source.number}] ", "bold cyan"), (_one_line(title), "bold"), (place, "dim"))
+
+
+def quote_line(text: str, page: int = 0) -> Text:
+    """A quotation, on one line and not too long."""
+    line = _one_line(text)
+    shown = line if len(line) <= QUOTE_CHARACTERS else line[: QUOTE_CHARACTERS - 1].rstrip() + "…"
+    return Text.assemble("    ", (f"“{shown}”", "italic"), (f"  page {page}" if page else "", "dim"))
+
+
+def _quotes(citations: Sequence[Citation]) -> list[Text]:
+    """The distinct quotations of one source, in the answer's order."""
+    places = {(c.location.span.start, c.location.span.end): c for c in citations}
+    lines = [quote_line(c.quote, c.location.page) for c in list(places.values())[:QUOTES_A_SOURCE]]
+    more = len(places) - len(lines)
+    return [*lines, Text(f"    and {more} more", style="dim")] if more else lines
+
+
+def _footer(event: DoneEvent, sources: int) -> str:
+    how = {"generated": f"written by {event.model or 'the language model'}", "extractive": "extractive"}
+    parts = [how.get(event.mode, event.mode), f"{len(event.cited)} of {sources} sources cited"]
+    if event.usage.completion_tokens:
+        parts.append(f"{event.usage.completion_tokens} tokens")
+    if "first_token" in event.timings:
+        parts.append(f"first token after {event.timings['first_token'] / 1000:.1f} s")
+    return " · ".join(printable(part) for part in parts)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(printable(text).split())
+
+
+def _is_wide(letter: str) -> bool:
+    """Chinese and Japanese put no space before a mark."""
+    return bool(letter) and unicodedata.east_asian_width(letter) in "WF"

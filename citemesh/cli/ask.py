@@ -1,0 +1,71 @@
+"""`citemesh ask`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import aclosing
+from pathlib import Path
+
+import click
+
+from citemesh.cli.answer import AnswerWriter, JsonWriter, TextWriter
+from citemesh.cli.connect import connect, connection_options, json_option, reporting, run, settings_for
+from citemesh.cli.terminal import console
+from citemesh.client.mesh import Mesh
+from citemesh.client.types import Question
+from citemesh.errors import InvalidInput
+
+
+@click.command()
+@click.argument("question", required=False)
+@click.option("--collection", default="", help="Collection to search (default: default).")
+@click.option("--mode", type=click.Choice(["generated", "extractive"]), default=None, help="How to answer.")
+@click.option("--max-tokens", type=click.IntRange(1, 4096), default=None, help="Most tokens of the answer.")
+@click.option("--source-type", "source_types", multiple=True, help="Kind of source to use; may be repeated.")
+@connection_options
+@json_option
+@reporting
+def ask(
+    question: str | None,
+    collection: str,
+    mode: str | None,
+    max_tokens: int | None,
+    source_types: tuple[str, ...],
+    target: str | None,
+    key: str | None,
+    state_dir: Path | None,
+    timeout_s: float | None,
+    as_json: bool,
+) -> int:
+    """Ask a question and watch the cited answer come in. Without QUESTION it is read from standard input.
+
+    Behind each sentence stand the numbers of the sources that support it; they are listed below the answer with the
+    very text that supports it. A sentence that nothing supports is marked so. Ctrl-C ends the work everywhere.
+    """
+    settings = settings_for(state_dir)
+    asked = Question(_text(question), collection, mode or "", max_tokens or 0, source_types)
+    writer = JsonWriter(_write_line) if as_json else TextWriter(console())
+    return run(_ask(connect("gateway", settings, target, key), asked, timeout_s or settings.timeout_s, writer))
+
+
+async def _ask(mesh: Mesh, question: Question, timeout_s: float, writer: AnswerWriter) -> int:
+    async with mesh, aclosing(mesh.query.ask(question, timeout_s)) as events:  # type: ignore[type-var]  # it is an async generator
+        async for event in events:
+            writer.write(event)
+    return 0
+
+
+def _text(question: str | None) -> str:
+    """The question given, or standard input when it is piped in."""
+    if question is None or question == "-":
+        if sys.stdin.isatty():
+            raise InvalidInput("question", "none was given", 'write it in quotes: citemesh ask "What is …?"')
+        question = sys.stdin.buffer.read().decode(errors="replace")
+    if not question.strip():
+        raise InvalidInput("question", "it is empty", 'write it in quotes: citemesh ask "What is …?"')
+    return question.strip()
+
+
+def _write_line(line: str) -> None:
+    sys.stdout.write(line)
+    sys.stdout.flush()

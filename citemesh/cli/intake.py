@@ -1,0 +1,134 @@
+"""Files into the mesh: reads, sends, and follows each document until it is stored or has failed."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from citemesh.cli.walk import Found
+from citemesh.client.mesh import Mesh
+from citemesh.client.types import IngestProgress, Upload
+from citemesh.errors import Retryable
+
+MAX_BYTES = 64 << 20
+"""The retrieval service's own default; a larger file isn't even read."""
+TRIES = 4
+_FIRST_WAIT_S = 1.0
+STATES = ("sent", "received", "parsed", "chunked", "embedded", "committed")
+ENDS = frozenset({"committed", "unchanged", "failed"})
+
+
+@dataclass(slots=True)
+class Item:
+    """A file and how far it is."""
+
+    found: Found
+    size: int
+    state: str = "waiting"
+    """waiting, sent, or one of `IngestProgress.state`."""
+    document_id: str = ""
+    chunks: int = 0
+    reason: str = ""
+    message: str = ""
+    remedy: str = ""
+
+    def fail(self, reason: str, message: str, remedy: str) -> None:
+        """The file can't be taken in."""
+        self.state, self.reason, self.message, self.remedy = "failed", reason, message, remedy
+
+
+@dataclass(slots=True)
+class Intake:
+    """One ingestion of many files."""
+
+    items: list[Item]
+    collection: str = ""
+    replace: bool = False
+    """Documents are kept under an id made of their uri, so that a changed file replaces its older self."""
+    changed: Callable[[Item], None] = field(default=lambda item: None)
+    """Called after every change of an item."""
+
+    @classmethod
+    def of(cls, files: Sequence[Found], collection: str = "", replace: bool = False) -> Intake:
+        """An ingestion of files found."""
+        return cls([Item(file, _size(file)) for file in files], collection, replace)
+
+    @property
+    def failed(self) -> list[Item]:
+        """What could not be taken in."""
+        return [item for item in self.items if item.state == "failed"]
+
+    async def run(self, mesh: Mesh) -> None:
+        """Send everything. A stream that breaks is opened anew for what hadn't come to its end, a few times.
+
+        Raises:
+            CiteMeshError: the mesh refuses the whole stream, or stays away.
+        """
+        wait_s = _FIRST_WAIT_S
+        for attempt in range(1, TRIES + 1):
+            try:
+                await self._stream(mesh)
+                break
+            except Retryable as error:
+                if attempt == TRIES:
+                    raise
+                await asyncio.sleep(max(wait_s, error.retry_after_s))
+                wait_s *= 2
+        for item in self.items:
+            if item.state not in ENDS:
+                item.fail("INCOMPLETE", "the mesh never said what became of it", "ingest it again")
+                self.changed(item)
+
+    async def _stream(self, mesh: Mesh) -> None:
+        """One stream over what hasn't come to its end."""
+        progress = mesh.documents.ingest(self._uploads())
+        async with aclosing(progress) as reports:  # type: ignore[type-var]  # it is an async generator
+            async for report in reports:
+                self._take(self.items[int(report.correlation_id)], report)
+
+    async def _uploads(self) -> AsyncIterator[Upload]:
+        for number, item in enumerate(self.items):
+            if item.state in ENDS:
+                continue
+            data = await asyncio.to_thread(_read, item)
+            self._set(item, "failed" if data is None else "sent")
+            if data is not None:
+                yield self._upload(str(number), item, data)
+
+    def _upload(self, correlation_id: str, item: Item, data: bytes) -> Upload:
+        uri = item.found.uri
+        document_id = f"path-{hashlib.sha256(uri.encode()).hexdigest()[:32]}" if self.replace else ""
+        return Upload(correlation_id, data, self.collection, document_id, uri=uri)
+
+    def _take(self, item: Item, report: IngestProgress) -> None:
+        item.document_id = report.document_id or item.document_id
+        item.chunks = report.chunks or item.chunks
+        if report.state == "failed":
+            item.fail(report.error_reason, report.error_message, report.error_remedy)
+        self._set(item, report.state)
+
+    def _set(self, item: Item, state: str) -> None:
+        item.state = state
+        self.changed(item)
+
+
+def _read(item: Item) -> bytes | None:
+    """The file's bytes; None, with the fault set, where they can't be had."""
+    if item.size > MAX_BYTES:
+        item.fail("TOO_LARGE", f"{item.size >> 20} MiB; {MAX_BYTES >> 20} are taken", "split the file")
+        return None
+    try:
+        return item.found.path.read_bytes()
+    except OSError as error:
+        item.fail("UNREADABLE", error.strerror or str(error), "make the file readable for this user")
+        return None
+
+
+def _size(file: Found) -> int:
+    try:
+        return file.path.stat().st_size
+    except OSError:
+        return 0

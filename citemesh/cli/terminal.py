@@ -1,0 +1,32 @@
+"""What every command does to a terminal: consoles, and text that can't steer it."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+from rich.console import Console
+
+_KEPT = "\n\t"
+
+
+def printable(text: str) -> str:
+    """The text without control characters: what documents and models say may hold escape sequences.
+
+    Bidirectional overrides go too, as they would reorder what stands around them on the line.
+    """
+    return "".join(letter for letter in text if letter in _KEPT or not _steers(letter))
+
+
+def _steers(letter: str) -> bool:
+    return (
+        unicodedata.category(letter) in ("Cc", "Cs")
+        or letter in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    )
+
+
+def console(stderr: bool = False) -> Console:
+    """Standard output (or error): colours on a terminal, plain text into a pipe, never re-wrapped or highlighted."""
+    return Console(
+        file=sys.stderr if stderr else sys.stdout, highlight=False, markup=False, emoji=False, soft_wrap=True
+    )
