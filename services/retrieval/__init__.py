@@ -1,0 +1,1 @@
+"""Takes documents in, keeps them, and finds the passages that fit a question."""

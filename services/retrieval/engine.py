@@ -1,0 +1,223 @@
+"""What a retrieval engine is: it keeps documents that were cut and embedded already, and finds their chunks.
+
+The three protocols follow the three gRPC services. Engines raise the errors of ``citemesh.errors`` and nothing that
+knows of gRPC. Spans count code points of a document's extracted text. Vectors are float32 of the collection's
+dimension and of length one, so that an inner product is a cosine.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float32]
+Mode = Literal["hybrid", "dense", "lexical"]
+DEFAULT_COLLECTION = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """The embedding model that a collection is fixed to; digest is the hash of all that decides its vectors."""
+
+    model: str
+    digest: str
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """A set of documents that are searched together."""
+
+    name: str
+    embedding: Embedding
+    documents: int
+    chunks: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a chunk stands: span in the text, 1-based page (0: no pages), headings from the outermost."""
+
+    start: int
+    end: int
+    page: int = 0
+    headings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TokenIds:
+    """A text's token ids and the digest of the tokenizer that made them; both empty until they are known."""
+
+    ids: tuple[int, ...] = ()
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A stretch of a document as it is kept; text is exactly the document's text at its place."""
+
+    chunk_id: str
+    place: Place
+    text: str
+    tokens: TokenIds = TokenIds()
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentInfo:
+    """What is known of a document, without its text. Content hash and size are of the bytes that were sent."""
+
+    document_id: str
+    collection: str
+    title: str
+    uri: str
+    source_type: str
+    language: str
+    content_sha256: str
+    size_bytes: int
+    characters: int
+    chunks: int
+    pages: int
+    ingested_at: datetime
+    published_at: datetime | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NewDocument:
+    """A document ready to be kept: vectors has shape (chunks, dimension) and the order of chunks."""
+
+    info: DocumentInfo
+    text: str
+    chunks: Sequence[Chunk]
+    vectors: Vector
+    embedding: Embedding
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a result must be; an empty field takes all. A domain with a leading "-" is denied."""
+
+    document_ids: Sequence[str] = ()
+    source_types: Sequence[str] = ()
+    domains: Sequence[str] = ()
+    languages: Sequence[str] = ()
+    published_after: datetime | None = None
+    published_before: datetime | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def empty(self) -> bool:
+        """Whether it takes everything."""
+        return self == Filter()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One search. vector, of shape (dimension,), and what made it are None for a lexical one; top_k is 1 to 1000."""
+
+    collection: str
+    text: str
+    top_k: int
+    vector: Vector | None = None
+    embedding: Embedding | None = None
+    mode: Mode = "hybrid"
+    filter: Filter = field(default_factory=Filter)
+    with_token_ids: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A chunk that a search found. A part that did not find it has no score."""
+
+    chunk: Chunk
+    document: DocumentInfo
+    fused: float
+    dense: float | None
+    lexical: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Found chunks, best first, and the number of the last committed change that they saw."""
+
+    found: tuple[Found, ...]
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """Ids that are gone, ids that were not there, and the number of the change."""
+
+    deleted: tuple[str, ...]
+    missing: tuple[str, ...]
+    sequence: int
+
+
+class Collections(Protocol):
+    """Keeps the collections."""
+
+    async def create(self, name: str, embedding: Embedding) -> CollectionInfo:
+        """Makes a collection. Raises AlreadyExists."""
+
+    async def collection(self, name: str) -> CollectionInfo:
+        """Reads one. Raises NotFound, which names those that exist."""
+
+    async def collections(self, after: str, limit: int) -> tuple[CollectionInfo, ...]:
+        """Lists by name, those after `after`, at most `limit`."""
+
+
+class Documents(Protocol):
+    """Keeps documents. What `put` and `delete` return from survives a crash and is seen by the next search."""
+
+    async def put(self, document: NewDocument) -> int:
+        """Stores a document, or replaces the one of its id, whole or not at all; returns the change's number.
+
+        Raises NotFound for an unknown collection, PreconditionFailed for another embedding than the collection's.
+        """
+
+    async def document(self, collection: str, document_id: str) -> tuple[DocumentInfo, str]:
+        """Reads a document and its text. Raises NotFound."""
+
+    async def documents(self, collection: str, after: str, limit: int) -> tuple[DocumentInfo, ...]:
+        """Lists by id, those after `after`, at most `limit`. Raises NotFound for an unknown collection."""
+
+    async def delete(self, collection: str, document_ids: Sequence[str]) -> Deleted:
+        """Deletes documents in one step. Raises NotFound for an unknown collection."""
+
+
+class Searcher(Protocol):
+    """Finds chunks."""
+
+    async def search(self, query: Query) -> Results:
+        """Finds at most top_k chunks that pass the filter. Raises NotFound, PreconditionFailed."""
+
+
+class TokenBacklog(Protocol):
+    """Chunks whose token ids are missing, or were made by another tokenizer than the one of `digest`."""
+
+    async def without_tokens(self, digest: str, limit: int) -> tuple[Chunk, ...]:
+        """Some of them, at most `limit`."""
+
+    async def fill_tokens(self, tokens: Mapping[str, TokenIds]) -> None:
+        """Stores token ids by chunk id; chunks that are gone by now are passed over."""
+
+
+class Lifecycle(Protocol):
+    """Start and end of an engine."""
+
+    async def open(self) -> None:
+        """Makes it ready. Raises PreconditionFailed where another process holds its store, DataLoss."""
+
+    async def close(self) -> None:
+        """Ends what runs and keeps what must be kept."""
+
+    async def healthy(self) -> bool:
+        """Whether it can answer now."""
+
+
+class Engine(Collections, Documents, Searcher, TokenBacklog, Lifecycle, Protocol):
+    """All of it: what `main` builds and the service stands on."""

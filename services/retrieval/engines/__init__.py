@@ -1,0 +1,1 @@
+"""The engines: `fake` in memory, `durable` on SQLite and FAISS."""

@@ -1,0 +1,197 @@
+"""An engine in memory with the same manners as the durable one: for tests, and to try things without a disk."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from citemesh.errors import AlreadyExists, NotFound
+from services.retrieval import lexical
+from services.retrieval.domains import domain, suffix
+from services.retrieval.engine import (
+    Chunk,
+    CollectionInfo,
+    Deleted,
+    DocumentInfo,
+    Embedding,
+    Filter,
+    Found,
+    NewDocument,
+    Query,
+    Results,
+    TokenIds,
+)
+from services.retrieval.fuse import EVEN, Weights, fuse, rank
+from services.retrieval.mismatch import mismatch
+
+
+@dataclass(slots=True)
+class _Collection:
+    embedding: Embedding
+    created_at: datetime
+    documents: dict[str, NewDocument] = field(default_factory=dict)
+
+
+class FakeEngine:
+    """Exact search over Python lists: right, and slow beyond a few thousand chunks."""
+
+    def __init__(self, weights: Weights = EVEN) -> None:
+        self._weights = weights
+        self._collections: dict[str, _Collection] = {}
+        self._sequence = 0
+
+    async def open(self) -> None:
+        """Has nothing to open."""
+
+    async def close(self) -> None:
+        """Has nothing to close."""
+
+    async def healthy(self) -> bool:
+        """Always."""
+        return True
+
+    async def create(self, name: str, embedding: Embedding) -> CollectionInfo:
+        """Makes a collection."""
+        if name in self._collections:
+            raise AlreadyExists("collection", name)
+        self._collections[name] = _Collection(embedding, datetime.now(UTC))
+        self._sequence += 1
+        return self._info(name)
+
+    async def collection(self, name: str) -> CollectionInfo:
+        """Reads a collection."""
+        self._find(name)
+        return self._info(name)
+
+    async def collections(self, after: str, limit: int) -> tuple[CollectionInfo, ...]:
+        """Lists collections."""
+        return tuple(self._info(name) for name in sorted(self._collections) if name > after)[:limit]
+
+    async def put(self, document: NewDocument) -> int:
+        """Stores or replaces a document."""
+        name = document.info.collection
+        kept = self._find(name)
+        if kept.embedding != document.embedding:
+            raise mismatch(name, kept.embedding, document.embedding)
+        kept.documents.pop(document.info.document_id, None)
+        kept.documents[document.info.document_id] = document
+        self._sequence += 1
+        return self._sequence
+
+    async def document(self, collection: str, document_id: str) -> tuple[DocumentInfo, str]:
+        """Reads a document and its text."""
+        found = self._find(collection).documents.get(document_id)
+        if found is None:
+            raise NotFound("document", document_id, "ListDocuments answers the ids of a collection")
+        return found.info, found.text
+
+    async def documents(self, collection: str, after: str, limit: int) -> tuple[DocumentInfo, ...]:
+        """Lists documents."""
+        kept = self._find(collection).documents
+        return tuple(kept[name].info for name in sorted(kept) if name > after)[:limit]
+
+    async def delete(self, collection: str, document_ids: Sequence[str]) -> Deleted:
+        """Deletes documents."""
+        kept = self._find(collection).documents
+        asked = list(dict.fromkeys(document_ids))
+        deleted = [name for name in asked if kept.pop(name, None) is not None]
+        self._sequence += bool(deleted)
+        return Deleted(tuple(deleted), tuple(name for name in asked if name not in deleted), self._sequence)
+
+    async def search(self, query: Query) -> Results:
+        """Finds chunks."""
+        kept = self._find(query.collection)
+        if query.embedding is not None and query.embedding != kept.embedding:
+            raise mismatch(query.collection, kept.embedding, query.embedding)
+        rows = [row for row in _rows(kept.documents.values()) if _passes(row.document.info, query.filter)]
+        dense = _cosines(query, rows) if query.mode != "lexical" else {}
+        words = _bm25(query.text, rows) if query.mode != "dense" else {}
+        hybrid = query.mode == "hybrid"
+        best = fuse(dense, words, self._weights, query.top_k) if hybrid else rank(dense, words, query.top_k)
+        found = (
+            Found(_answered(row.chunk, query), row.document.info, item.score, item.dense, item.lexical)
+            for item in best
+            for row in (rows[item.key],)
+        )
+        return Results(tuple(found), self._sequence)
+
+    async def without_tokens(self, digest: str, limit: int) -> tuple[Chunk, ...]:
+        """Chunks that lack token ids of a tokenizer."""
+        chunks = (row.chunk for kept in self._collections.values() for row in _rows(kept.documents.values()))
+        return tuple(chunk for chunk in chunks if chunk.tokens.digest != digest)[:limit]
+
+    async def fill_tokens(self, tokens: Mapping[str, TokenIds]) -> None:
+        """Stores token ids."""
+        for kept in self._collections.values():
+            for name, document in kept.documents.items():
+                chunks = [replace(c, tokens=tokens.get(c.chunk_id, c.tokens)) for c in document.chunks]
+                kept.documents[name] = replace(document, chunks=chunks)
+
+    def _find(self, name: str) -> _Collection:
+        if name not in self._collections:
+            names = ", ".join(sorted(self._collections))
+            raise NotFound("collection", name, f"there are: {names}" if names else "create one first")
+        return self._collections[name]
+
+    def _info(self, name: str) -> CollectionInfo:
+        kept = self._collections[name]
+        chunks = sum(len(document.chunks) for document in kept.documents.values())
+        return CollectionInfo(name, kept.embedding, len(kept.documents), chunks, kept.created_at)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    chunk: Chunk
+    document: NewDocument
+    at: int
+
+
+def _rows(documents: Iterable[NewDocument]) -> list[_Row]:
+    return [_Row(chunk, document, at) for document in documents for at, chunk in enumerate(document.chunks)]
+
+
+def _answered(chunk: Chunk, query: Query) -> Chunk:
+    return chunk if query.with_token_ids else replace(chunk, tokens=TokenIds())
+
+
+def _cosines(query: Query, rows: Sequence[_Row]) -> dict[int, float]:
+    if query.vector is None:
+        raise ValueError("a dense search brings its vector")
+    return {key: float(row.document.vectors[row.at] @ query.vector) for key, row in enumerate(rows)}
+
+
+def _bm25(query: str, rows: Sequence[_Row], k1: float = 1.2, b: float = 0.75) -> dict[int, float]:
+    counts = [Counter(lexical.words(row.chunk.text)) for row in rows]
+    average = sum(sum(count.values()) for count in counts) / max(1, len(counts)) or 1.0
+    scores: defaultdict[int, float] = defaultdict(float)
+    for word in lexical.query_words(query):
+        holding = [key for key, count in enumerate(counts) if word in count]
+        idf = math.log(1 + (len(rows) - len(holding) + 0.5) / (len(holding) + 0.5))
+        for key in holding:
+            times, length = counts[key][word], sum(counts[key].values())
+            scores[key] += idf * times * (k1 + 1) / (times + k1 * (1 - b + b * length / average))
+    return dict(scores)
+
+
+def _passes(info: DocumentInfo, chosen: Filter) -> bool:
+    return (
+        (not chosen.document_ids or info.document_id in chosen.document_ids)
+        and (not chosen.source_types or info.source_type in chosen.source_types)
+        and (not chosen.languages or info.language in chosen.languages)
+        and _from_domains(info.uri, chosen.domains)
+        and _published(info.published_at, chosen)
+        and all(info.metadata.get(key) == value for key, value in chosen.metadata.items())
+    )
+
+
+def _from_domains(uri: str, domains: Sequence[str]) -> bool:
+    host = "." + domain(uri)
+    allowed = [suffix(name) for name in domains if not name.startswith("-")]
+    denied = [suffix(name[1:]) for name in domains if name.startswith("-")]
+    return not any(map(host.endswith, denied)) and (not allowed or any(map(host.endswith, allowed)))
+
+
+def _published(at: datetime | None, chosen: Filter) -> bool:
+    after, before = chosen.published_after, chosen.published_before
+    return (after is None or (at is not None and at >= after)) and (before is None or (at is not None and at < before))

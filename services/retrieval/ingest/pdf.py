@@ -1,0 +1,84 @@
+"""PDF: the text of each page, by pdfium. Runs in the reader process, since pdfium may crash on hostile files."""
+
+import re
+
+import pypdfium2 as pdfium
+
+from services.retrieval.ingest.parsed import Block, IngestFault, Parsed, clean, paragraphs
+
+MAX_PAGES = 10_000
+MAX_CHARACTERS = 64 * 1024 * 1024
+_HYPHENATED = re.compile("[\x02\ufffe]\n?|\u00ad\n")  # what pdfium writes for a hyphen at a line's end
+_GLYPHLESS = re.compile("[\x00-\x08\x0b-\x1f]")
+_BETWEEN_PAGES = "\n\n"
+_PASSWORD = 4
+
+
+def parse(data: bytes) -> Parsed:
+    """Reads a PDF. Raises IngestFault ENCRYPTED, BROKEN, NO_TEXT, TOO_LARGE."""
+    document = _open(data)
+    try:
+        return _read(document)
+    finally:
+        document.close()
+
+
+def _open(data: bytes) -> pdfium.PdfDocument:
+    try:
+        return pdfium.PdfDocument(data)
+    except pdfium.PdfiumError as error:
+        if getattr(error, "err_code", None) == _PASSWORD or "password" in str(error).lower():
+            raise IngestFault("ENCRYPTED", "the PDF needs a password", "save it without one") from None
+        raise IngestFault("BROKEN", f"the PDF can't be opened: {error}", "export it again") from None
+
+
+def _read(document: pdfium.PdfDocument) -> Parsed:
+    if len(document) > MAX_PAGES:
+        raise IngestFault("TOO_LARGE", f"the PDF has {len(document)} pages, over {MAX_PAGES}", "split it")
+    parts: list[str] = []
+    pages: list[int] = []
+    blocks: list[Block] = []
+    length = 0
+    for number in range(len(document)):
+        text = _page(document, number)
+        pages.append(length)
+        blocks += (Block(length + it.start, length + it.end) for it in paragraphs(text))
+        parts.append(text)
+        length += len(text) + len(_BETWEEN_PAGES)
+        if length > MAX_CHARACTERS:
+            raise IngestFault("TOO_LARGE", f"its text has over {MAX_CHARACTERS} characters", "split it")
+    if not blocks:
+        raise IngestFault("NO_TEXT", "no page of the PDF holds text", "run it through OCR first")
+    title, published = _said(document)
+    return Parsed(_BETWEEN_PAGES.join(parts), tuple(blocks), title, published=published, pages=tuple(pages))
+
+
+def _page(document: pdfium.PdfDocument, number: int) -> str:
+    """Text of a page; a page that can't be read is empty, as the others are worth having."""
+    try:
+        page = document[number]
+        text_page = page.get_textpage()
+        text = text_page.get_text_range()
+        text_page.close()
+        page.close()
+    except pdfium.PdfiumError:
+        return ""
+    text = _HYPHENATED.sub("", text.replace("\r\n", "\n"))
+    return clean(_GLYPHLESS.sub(" ", text)).strip()
+
+
+def _said(document: pdfium.PdfDocument) -> tuple[str, str]:
+    """Title and date from the PDF's own metadata, where those are of use."""
+    try:
+        said = document.get_metadata_dict(skip_empty=True)
+    except (pdfium.PdfiumError, ValueError):
+        return "", ""
+    title = clean(" ".join(said.get("Title", "").split()))
+    useful = title and not re.search(r"untitled|\.(?:docx?|pptx?|indd|dvi|tex|pdf)$", title, re.IGNORECASE)
+    return title if useful else "", _iso(said.get("CreationDate", ""))
+
+
+def _iso(date: str) -> str:
+    """A PDF date, such as D:20240131120000+01'00', as ISO 8601; empty where it is none."""
+    found = re.match(r"D:(\d{4})(\d\d)(\d\d)", date)
+    return f"{found[1]}-{found[2]}-{found[3]}" if found else ""
