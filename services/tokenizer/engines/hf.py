@@ -1,0 +1,152 @@
+"""Hugging Face tokenizers, from a prepared model's directory.
+
+Only the batch calls are used: they let other threads run while they work, the single ones hold the interpreter for as
+long as they take.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from citemesh.errors import InvalidInput, NotSupported
+from citemesh.models.digest import broken, chat_template, definition, digest_of, read_json
+from services.tokenizer.chat import ChatTemplate
+from services.tokenizer.cutting import Cutter
+from services.tokenizer.engine import Facts, Prompt, Tokens, Turn
+
+# The pool's threads are the parallelism; a second pool inside the library would take the cores from the other rooms.
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+from tokenizers import Encoding, Tokenizer
+
+UNLIMITED = 1_000_000
+"""Longest sequence that is believed: models without a limit state an absurd one."""
+
+
+class HuggingFaceTokenizer:
+    """One tokenizer; see TokenizerEngine."""
+
+    def __init__(self, name: str, directory: Path) -> None:
+        """Read a prepared model's tokenizer.
+
+        Raises:
+            PreconditionFailed: the directory's files can't be read.
+        """
+        defined, template = definition(directory), chat_template(directory)
+        self._literal = _load(directory)
+        self._literal.encode_special_tokens = True
+        self._ids = frozenset(self._literal.get_vocab(with_added_tokens=True).values())
+        self._unknown_id = _unknown_id(defined.get("model", {}), self._literal)
+        self._chat = _chat(directory, template)
+        self._control = _load(directory) if self._chat else self._literal
+        self._cutter = Cutter(lambda texts: [found.ids for found in self.encode(texts, with_spans=False)])
+        prefix, suffix = _frame(self._literal)
+        self._facts = Facts(
+            name=name,
+            digest=digest_of(defined, template),
+            vocabulary_size=max(self._ids) + 1,
+            max_tokens=_max_tokens(directory),
+            has_chat_template=self._chat is not None,
+            prefix=prefix,
+            suffix=suffix,
+        )
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of it."""
+        return self._facts
+
+    def encode(self, texts: Sequence[str], with_spans: bool) -> list[Tokens]:
+        """Return the tokens of each text, without start and end tokens."""
+        encode = self._literal.encode_batch if with_spans else self._literal.encode_batch_fast
+        return [self._tokens(found, with_spans) for found in encode(list(texts), add_special_tokens=False)]
+
+    def cut(self, text: str, start: int, size: int) -> int:
+        """Return where a text may be cut so that its parts give the same tokens."""
+        return self._cutter.cut(text, start, size)
+
+    def decode(self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool) -> list[str]:
+        """Return the text of each sequence. Raises InvalidInput for an id outside the vocabulary."""
+        for number, ids in enumerate(sequences):
+            if not self._ids.issuperset(ids):
+                raise _outside(number, ids, self._ids, self._facts.vocabulary_size)
+        return self._literal.decode_batch([list(ids) for ids in sequences], skip_special_tokens=skip_special_tokens)
+
+    def render(self, turns: Sequence[Turn], add_generation_prompt: bool) -> Prompt:
+        """Return a conversation as a prompt. Raises NotSupported without a template, InvalidInput if it refuses."""
+        if self._chat is None:
+            raise NotSupported(
+                f"a conversation with tokenizer {self._facts.name!r}, which has no chat template,",
+                "name the tokenizer of a chat model",
+            )
+        parts = self._chat.render(turns, add_generation_prompt, self._control_tokens())
+        ids: list[int] = []
+        for part in parts:
+            encoder = self._literal if part.spoken else self._control
+            ids.extend(encoder.encode_batch_fast([part.text], add_special_tokens=False)[0].ids)
+        return Prompt("".join(part.text for part in parts), ids)
+
+    def _control_tokens(self) -> list[str]:
+        added = self._control.get_added_tokens_decoder().values()
+        return [token.content for token in added if token.special]
+
+    def _tokens(self, found: Encoding, with_spans: bool) -> Tokens:
+        unknown = found.ids.count(self._unknown_id) if self._unknown_id is not None else 0
+        return Tokens(found.ids, found.offsets if with_spans else [], unknown)
+
+
+def _load(directory: Path) -> Tokenizer:
+    file = directory / "tokenizer.json"
+    try:
+        tokenizer = Tokenizer.from_file(str(file))
+    except Exception as fault:  # the library raises Exception itself
+        raise broken(file, str(fault)) from fault
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _chat(directory: Path, source: str | None) -> ChatTemplate | None:
+    if source is None:
+        return None
+    stated = read_json(directory / "tokenizer_config.json")
+    special = {key: _content(value) for key, value in stated.items() if key.endswith("_token") and value}
+    return ChatTemplate(source, special)
+
+
+def _content(token: object) -> str:
+    return str(token["content"]) if isinstance(token, dict) and "content" in token else str(token)
+
+
+def _frame(tokenizer: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the tokens that the model wants before and after a text."""
+    framed = tokenizer.encode_batch(["a"], add_special_tokens=True)[0]
+    own = [index for index, special in enumerate(framed.special_tokens_mask) if not special]
+    if not own:
+        return (), ()
+    return tuple(framed.ids[: own[0]]), tuple(framed.ids[own[-1] + 1 :])
+
+
+def _unknown_id(model: Mapping[str, Any], tokenizer: Tokenizer) -> int | None:
+    if isinstance(model.get("unk_id"), int):
+        return int(model["unk_id"])
+    token = model.get("unk_token")
+    return tokenizer.token_to_id(token) if isinstance(token, str) else None
+
+
+def _max_tokens(directory: Path) -> int:
+    stated = (
+        read_json(directory / "tokenizer_config.json").get("model_max_length"),
+        read_json(directory / "config.json").get("max_position_embeddings"),
+    )
+    return min((int(value) for value in stated if isinstance(value, int) and value < UNLIMITED), default=0)
+
+
+def _outside(number: int, ids: Sequence[int], known: frozenset[int], size: int) -> InvalidInput:
+    place = next(index for index, token in enumerate(ids) if token not in known)
+    return InvalidInput(
+        f"sequences[{number}].ids[{place}]",
+        f"{ids[place]} is not in the vocabulary",
+        f"send ids from 0 to {size - 1} of this tokenizer",
+    )

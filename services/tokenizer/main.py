@@ -1,0 +1,59 @@
+"""The tokenizer room's process."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from citemesh.api.tokenizer.v1.tokenizer_service_pb2_grpc import add_TokenizerServiceServicer_to_server
+from citemesh.kit.server import Registration, Room, run_room
+from services.tokenizer.pool import Limits, Pool
+from services.tokenizer.registry import Registry
+from services.tokenizer.service import TokenizerService
+from services.tokenizer.settings import TokenizerSettings
+
+if TYPE_CHECKING:
+    from services.tokenizer.engine import TokenizerEngine
+
+SERVICE = "citemesh.api.tokenizer.v1.TokenizerService"
+
+
+def build(settings: TokenizerSettings) -> Room:
+    """Wire the room; nothing is loaded before its start."""
+    registry = Registry()
+    pool = Pool(
+        Limits(settings.threads, settings.max_waiting, settings.max_waiting_characters, settings.step_characters)
+    )
+    service = TokenizerService(registry, pool, settings)
+
+    async def start() -> None:
+        registry.fill(await asyncio.to_thread(load_engines, settings))
+        await pool.start()
+
+    async def healthy() -> bool:
+        return pool.running
+
+    add = Registration(SERVICE, lambda server: add_TokenizerServiceServicer_to_server(service, server))
+    return Room(name="tokenizer", services=[add], start=start, stop=pool.stop, healthy=healthy)
+
+
+def load_engines(settings: TokenizerSettings) -> "Sequence[TokenizerEngine]":
+    """Load the tokenizers that the settings name; blocks for seconds."""
+    if settings.engine == "fake":
+        from services.tokenizer.engines.fake import FakeTokenizer
+
+        return [FakeTokenizer()]
+    from citemesh.models import prepare
+    from services.tokenizer.engines.hf import HuggingFaceTokenizer
+
+    models = [prepare(reference, settings.models_dir.expanduser()) for reference in settings.models]
+    return [HuggingFaceTokenizer(model.name, model.directory) for model in models]
+
+
+def main() -> int:
+    """Run until told to stop; return the exit status."""
+    return run_room(TokenizerSettings, build)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""Work for the pool: a job is done step by step, and its caller waits on a future."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from services.tokenizer.engine import TokenizerEngine, Tokens
+
+T = TypeVar("T")
+
+
+class Job:
+    """A request in the pool; priority is the queue it waits in."""
+
+    def __init__(self, characters: int) -> None:
+        """characters: what it holds, in code points."""
+        self.characters = characters
+        self.priority = 0
+        self.future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    @property
+    def left(self) -> bool:
+        """True when nobody waits for it any more."""
+        return self.future.done()
+
+    @property
+    def complete(self) -> bool:
+        """True when no step is left to do."""
+        raise NotImplementedError
+
+    def succeed(self) -> None:
+        """Tell the caller that the work is done."""
+        if not self.future.done():
+            self.future.set_result(None)
+
+    def fail(self, fault: BaseException) -> None:
+        """Tell the caller why the work can't be done."""
+        if not self.future.done():
+            self.future.set_exception(fault)
+
+
+class Call(Job, Generic[T]):
+    """A function to run in one step; its result is in ``result``."""
+
+    def __init__(self, run: Callable[[], T], characters: int) -> None:
+        super().__init__(characters)
+        self._run = run
+        self._result: list[T] = []
+
+    @property
+    def complete(self) -> bool:
+        """True once it ran."""
+        return bool(self._result)
+
+    @property
+    def result(self) -> T:
+        """What the function returned."""
+        return self._result[0]
+
+    def step(self) -> None:
+        """Run the function."""
+        self._result.append(self._run())
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of one text of an encode job."""
+
+    job: "Encode"
+    number: int
+    start: int
+    text: str
+
+
+class Encode(Job):
+    """Texts to encode, taken part by part; their tokens gather in ``tokens``."""
+
+    def __init__(self, engine: TokenizerEngine, texts: Sequence[str], with_spans: bool) -> None:
+        super().__init__(sum(map(len, texts)))
+        self.engine = engine
+        self.with_spans = with_spans
+        self.tokens = [Tokens([], [], 0) for _ in texts]
+        self._texts = texts
+        self._number = self._start = 0
+
+    @property
+    def complete(self) -> bool:
+        """True when every text was taken to its end."""
+        return self._number == len(self._texts)
+
+    def alike(self, other: Job) -> bool:
+        """Say whether both can be encoded in one call."""
+        return isinstance(other, Encode) and (other.engine, other.with_spans) == (self.engine, self.with_spans)
+
+    def take(self, size: int) -> list[Part]:
+        """Take the next parts, about size code points together: whole texts, or one part of a long one."""
+        parts: list[Part] = []
+        if not self.complete:
+            parts.append(self._next(size))
+        room = size - sum(len(part.text) for part in parts)
+        while not self.complete and self._start == 0 and len(self._texts[self._number]) < room:
+            parts.append(self._next(room))
+            room -= len(parts[-1].text) + 1
+        return parts
+
+    def put(self, part: Part, found: Tokens) -> None:
+        """Add the tokens of a part to those of its text."""
+        text = self.tokens[part.number]
+        text.ids.extend(found.ids)
+        text.spans.extend((part.start + start, part.start + end) for start, end in found.spans)
+        self.tokens[part.number] = Tokens(text.ids, text.spans, text.unknown + found.unknown)
+
+    def _next(self, size: int) -> Part:
+        text, start = self._texts[self._number], self._start
+        end = self.engine.cut(text, start, size)
+        part = Part(self, self._number, start, text[start:end])
+        self._number, self._start = (self._number, end) if end < len(text) else (self._number + 1, 0)
+        return part
+
+
+def encode_step(jobs: Sequence[Encode], size: int) -> None:
+    """Encode the next parts of alike jobs in one call, about size code points together."""
+    share = max(1, size // len(jobs))
+    parts = [part for job in jobs if not job.left for part in job.take(share)]
+    if parts:
+        found = jobs[0].engine.encode([part.text for part in parts], jobs[0].with_spans)
+        for part, tokens in zip(parts, found, strict=True):
+            part.job.put(part, tokens)
