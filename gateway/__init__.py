@@ -1,0 +1,1 @@
+"""The gateway: the mesh's public door, which turns a question into a cited answer."""

@@ -1,0 +1,1 @@
+"""Who may work now, who waits, and who is refused at once."""

@@ -1,0 +1,65 @@
+"""The gateway's one way to answer, whatever transport asks: admission, then the flow, with the caller's context."""
+
+from collections.abc import AsyncGenerator, Sequence
+
+from opentelemetry import trace
+
+from citemesh.client.types import AskEvent, Question, Source
+from citemesh.errors import InvalidInput
+from citemesh.kit import deadline
+from gateway.admission.router import Admission, Priority
+from gateway.query.deadline import Deadline
+from gateway.query.flow import Flow
+from gateway.query.question import check, check_source_types, check_text
+from gateway.query.stream import events
+from gateway.query.transcript import Emit
+
+MOST_RESULTS = 100
+DEFAULT_RESULTS = 10
+tracer = trace.get_tracer("citemesh.gateway")
+
+
+class Answering:
+    """Answers questions within the current call's deadline and priority (see citemesh.kit.deadline).
+
+    Args:
+        timeout_s: time that a question gets where its caller sets no tighter limit.
+    """
+
+    def __init__(self, flow: Flow, admission: Admission, timeout_s: float) -> None:
+        self._flow = flow
+        self._admission = admission
+        self._timeout_s = timeout_s
+
+    def ask(self, question: Question) -> AsyncGenerator[AskEvent]:
+        """Streams an answer; closing the stream ends the work in every room.
+
+        Raises, when iterated, what Flow.ask raises, and Overloaded where there is no place in the queue.
+        """
+
+        async def work(emit: Emit) -> None:
+            await self._ask(question, emit)
+
+        return events(work)
+
+    async def _ask(self, question: Question, emit: Emit) -> None:
+        check(question)
+        priority = Priority(deadline.current_priority())
+        ends = Deadline.after(deadline.remaining_s(self._timeout_s))
+        with tracer.start_as_current_span("citemesh.ask") as span:
+            span.set_attribute("citemesh.priority", priority.name.lower())
+            async with self._admission.admit(priority, ends.remaining()) as waited_s:
+                span.set_attribute("citemesh.queue_wait_ms", round(waited_s * 1000, 3))
+                await self._flow.ask(question, ends, emit, waited_s)
+
+    async def search(
+        self, query: str, collection: str = "", top_k: int = 0, source_types: Sequence[str] = ()
+    ) -> tuple[Source, ...]:
+        """The passages that an answer would be made of, best first. Raises as ``ask`` does."""
+        check_text("query", query)
+        check_source_types("source_types", tuple(source_types))
+        if not 0 <= top_k <= MOST_RESULTS:
+            raise InvalidInput("top_k", f"is {top_k}", f"use 1 to {MOST_RESULTS}, or 0 for {DEFAULT_RESULTS}")
+        question = Question(query, collection, source_types=tuple(source_types))
+        with tracer.start_as_current_span("citemesh.search"):
+            return await self._flow.search(question, top_k or DEFAULT_RESULTS)

@@ -1,0 +1,79 @@
+"""Wires the gateway: settings, the client room, the flow, and its two ways in."""
+
+import sys
+from contextlib import AsyncExitStack
+
+from citemesh.api.query.v1.query_service_pb2_grpc import add_QueryServiceServicer_to_server
+from citemesh.api.query.v1.thread_service_pb2_grpc import add_ThreadServiceServicer_to_server
+from citemesh.client import Mesh
+from citemesh.kit.server import Registration, Room, run_room
+from gateway.admission.router import Admission, Priority
+from gateway.answering import Answering
+from gateway.query.flow import Flow
+from gateway.query.ports import Rooms
+from gateway.rest import app as rest
+from gateway.rest.server import HttpServer
+from gateway.service import QueryService, ThreadService
+from gateway.settings import GatewaySettings
+
+QUERY = "citemesh.api.query.v1.QueryService"
+THREADS = "citemesh.api.query.v1.ThreadService"
+
+
+def build(settings: GatewaySettings) -> Room:
+    """The room as the settings say; nothing is opened before it starts."""
+    key = settings.key_file.read_text().strip() if settings.key_file else ""
+    mesh = Mesh(targets(settings), key)
+    answering = Answering(flow_of(mesh, settings), admission_of(settings), settings.timeout_s)
+    app = rest.build(answering, mesh, settings.http_max_body_kib * 1024, settings.http_idle_s)
+    http = HttpServer(app, settings.http_socket, settings.drain_s)
+    stack = AsyncExitStack()
+
+    async def start() -> None:
+        await stack.enter_async_context(mesh)
+        await stack.enter_async_context(http)
+
+    async def healthy() -> bool:
+        return http.serving
+
+    query, threads = QueryService(answering), ThreadService()
+    return Room(
+        name="gateway",
+        services=[
+            Registration(QUERY, lambda server: add_QueryServiceServicer_to_server(query, server)),
+            Registration(THREADS, lambda server: add_ThreadServiceServicer_to_server(threads, server)),
+        ],
+        start=start,
+        stop=stack.aclose,
+        healthy=healthy,
+    )
+
+
+def flow_of(mesh: Mesh, settings: GatewaySettings) -> Flow:
+    """The flow over the rooms of the mesh."""
+    return Flow(Rooms(mesh.tokenizer, mesh.retrieval, mesh.generation, mesh.reranker), settings.limits)
+
+
+def admission_of(settings: GatewaySettings) -> Admission:
+    """Admission with the depths that the settings name."""
+    depths = {
+        Priority.INTERACTIVE: settings.queue_interactive,
+        Priority.BATCH: settings.queue_batch,
+        Priority.BACKGROUND: settings.queue_background,
+    }
+    return Admission(settings.concurrency, depths)
+
+
+def targets(settings: GatewaySettings) -> dict[str, str]:
+    """Addresses of the rooms: those set, else their sockets in the state directory."""
+    rooms = ("tokenizer", "retrieval", "generation", "reranker")
+    return {room: f"unix:{settings.run_dir / room}.sock" for room in rooms} | settings.targets
+
+
+def main() -> int:
+    """Serves until told to stop; returns the exit status."""
+    return run_room(GatewaySettings, build)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

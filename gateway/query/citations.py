@@ -1,0 +1,127 @@
+"""Checks the sentences of an answer against its sources, while the model writes on."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from citemesh.client.types import Candidate, Citation, Location, Source, Span, Support
+from citemesh.errors import CiteMeshError
+from gateway.query.ports import RerankerPort
+from gateway.query.sentences import Sentence
+from gateway.query.telemetry import tracer
+from gateway.query.transcript import Transcript
+
+log = logging.getLogger(__name__)
+LONGEST_SENTENCE = 8192
+MOST_SENTENCES = 32
+MOST_SUPPORT = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence of the answer and the source numbers that the model wrote at it."""
+
+    sentence: Sentence
+    hints: frozenset[int] = frozenset()
+
+
+class Checker:
+    """Takes sentences as they complete and sends their citations in the same order.
+
+    ``run`` works until ``close``; sentences that arrive during a check are checked together next.
+
+    Args:
+        per_sentence: most citations of a sentence, those that the model marked rightly aside.
+        timeout_s: longest wait for one check.
+    """
+
+    def __init__(
+        self,
+        reranker: RerankerPort,
+        sources: Sequence[Source],
+        transcript: Transcript,
+        timeout_s: float,
+        per_sentence: int = 2,
+    ) -> None:
+        self._reranker = reranker
+        self._sources = {str(source.number): source for source in sources}
+        self._transcript = transcript
+        self._timeout_s = timeout_s
+        self._per_sentence = per_sentence
+        self._claims: asyncio.Queue[Claim | None] = asyncio.Queue()
+        self.failed = False
+        self.seconds = 0.0
+
+    def add(self, claim: Claim) -> None:
+        """Queues a sentence; an answer's length bounds the queue."""
+        self._claims.put_nowait(claim)
+
+    def close(self) -> None:
+        """No more sentences will come."""
+        self._claims.put_nowait(None)
+
+    async def run(self) -> None:
+        """Checks until closed."""
+        with tracer.start_as_current_span("citemesh.cite") as span:
+            while batch := await self._batch():
+                await self._check([claim for claim in batch if claim is not None])
+                if batch[-1] is None:
+                    break
+            span.set_attribute("citemesh.checked", not self.failed)
+
+    async def _batch(self) -> list[Claim | None]:
+        batch = [await self._claims.get()]
+        while len(batch) < MOST_SENTENCES and not self._claims.empty():
+            batch.append(self._claims.get_nowait())
+        return batch
+
+    async def _check(self, claims: Sequence[Claim]) -> None:
+        texts = [claim.sentence.text.strip()[:LONGEST_SENTENCE] for claim in claims]
+        found = iter(await self._attribute([text for text in texts if text]))
+        for claim, text in zip(claims, texts, strict=True):
+            support = next(found, ()) if text else ()
+            await self._transcript.cite(claim.sentence.span, self._choose(claim, support))
+
+    async def _attribute(self, texts: Sequence[str]) -> Sequence[Sequence[Support]]:
+        """Support for each text; nothing once the reranker failed, so that an answer doesn't wait for it twice."""
+        if not texts or self.failed or not self._sources:
+            return ()
+        started = asyncio.get_running_loop().time()
+        passages = [Candidate(number, source.text) for number, source in self._sources.items()]
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await self._reranker.attribute(texts, passages, min(len(passages), MOST_SUPPORT))
+        except (CiteMeshError, TimeoutError) as error:
+            log.warning("sentences go unchecked: %s", error)
+            self.failed = True
+            return ()
+        finally:
+            self.seconds += asyncio.get_running_loop().time() - started
+
+    def _choose(self, claim: Claim, support: Iterable[Support]) -> list[Citation]:
+        """The best that support the sentence, and those that the model named if they support it too."""
+        sound = [one for one in support if one.supported and one.passage_id in self._sources]
+        best = [
+            one
+            for rank, one in enumerate(sorted(sound, key=lambda s: -s.score))
+            if rank < self._per_sentence or int(one.passage_id) in claim.hints
+        ]
+        cited = (cite(self._sources[one.passage_id], one.span, one.score) for one in best)
+        return [citation for citation in cited if citation is not None]
+
+
+def cite(source: Source, span: Span, score: float) -> Citation | None:
+    """A citation of a stretch of a source's text, white space at its ends aside; None where nothing is left."""
+    start, end = max(0, span.start), min(len(source.text), span.end)
+    while start < end and source.text[start].isspace():
+        start += 1
+    while end > start and source.text[end - 1].isspace():
+        end -= 1
+    if start >= end:
+        return None
+    base = source.location.span.start
+    location = Location(Span(base + start, base + end), source.location.page, source.location.headings)
+    quote = source.text[start:end]
+    score = min(1.0, max(0.0, score))
+    return Citation(source.number, source.document_id, source.collection, location, quote, score)

@@ -1,0 +1,70 @@
+"""Takes the citation markers that a model writes out of its text: they are hints, the numbers are ours to give."""
+
+import re
+from dataclasses import dataclass
+
+_MARKER = re.compile(r"[ \t]*(?:\[|【)\s*(?:[Ss]ources?|来源)?\s*(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\s*(?:\]|】)")
+_UNFINISHED = re.compile(r"\s*(?:(?:\[|【)\s{0,2}(?:[A-Za-z]{0,7}|来源?)\s{0,2}[\d,;–\-\s]{0,24})?\Z")
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A marker that the model wrote: the number and where it stood in the text without markers."""
+
+    position: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """Text without markers and the hints that were in it."""
+
+    text: str
+    hints: tuple[Hint, ...] = ()
+
+
+class MarkerFilter:
+    """Strips ``[2]``, ``[1, 3]`` and ``【4】`` from a stream, also where a delta ends inside one.
+
+    What could still become a marker is held back (at most a few characters). Text in backquotes is left alone:
+    ``a[1]`` is code there. White space before the first word is dropped.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._length = 0
+        self._in_code = False
+
+    def feed(self, text: str) -> Cleaned:
+        """Takes the next part and returns what is sure."""
+        text = self._held + text
+        unfinished = _UNFINISHED.search(text)
+        cut = unfinished.start() if unfinished else len(text)
+        self._held = text[cut:]
+        return self._clean(text[:cut])
+
+    def close(self) -> Cleaned:
+        """Returns what was held back; white space at the very end is dropped."""
+        held, self._held = self._held.rstrip(), ""
+        return self._clean(held)
+
+    def _clean(self, text: str) -> Cleaned:
+        kept: list[str] = []
+        hints: list[Hint] = []
+        at = 0
+        for found in _MARKER.finditer(text):
+            self._keep(kept, text[at : found.start()])
+            at = found.end()
+            if self._in_code:
+                self._keep(kept, found.group())
+            else:
+                hints += [Hint(self._length, int(n)) for n in _NUMBER.findall(found.group(1))]
+        self._keep(kept, text[at:])
+        return Cleaned("".join(kept), tuple(hints))
+
+    def _keep(self, kept: list[str], text: str) -> None:
+        text = text if self._length else text.lstrip()
+        kept.append(text)
+        self._length += len(text)
+        self._in_code ^= text.count("`") % 2 == 1

@@ -1,0 +1,82 @@
+"""What the gateway itself says in an answer, in the question's language: English, or Chinese for Chinese."""
+
+from typing import Literal
+
+from gateway.query.language import is_chinese
+
+Key = Literal[
+    "no_sources",
+    "break",
+    "asked",
+    "generation_down",
+    "generation_busy",
+    "wrote_nothing",
+    "late",
+    "interrupted",
+    "interrupted_late",
+    "not_ranked",
+    "not_checked",
+    "shortened",
+    "limited",
+]
+
+_TEXTS: dict[Key, tuple[str, str]] = {
+    "no_sources": (
+        "No source was found that could answer this question.",
+        "没有找到可以回答这个问题的资料。",
+    ),
+    "break": (
+        "[The answer was interrupted here; what follows is quoted from the sources.]",
+        "[回答在此中断；以下内容摘自资料原文。]",
+    ),
+    "asked": (
+        "This answer quotes the sources, as was asked.",
+        "应要求，本回答直接引用资料原文。",
+    ),
+    "generation_down": (
+        "This answer quotes the sources, because the language model is not available.",
+        "语言模型暂不可用，本回答直接引用资料原文。",
+    ),
+    "generation_busy": (
+        "This answer quotes the sources, because the language model is too busy.",
+        "语言模型繁忙，本回答直接引用资料原文。",
+    ),
+    "wrote_nothing": (
+        "This answer quotes the sources, because the language model wrote nothing.",
+        "语言模型没有给出内容，本回答直接引用资料原文。",
+    ),
+    "late": (
+        "This answer quotes the sources, because too little time was left to write one.",
+        "剩余时间不足，本回答直接引用资料原文。",
+    ),
+    "interrupted": (
+        "The language model stopped on the way; the rest of the answer quotes the sources.",
+        "语言模型中途停止，其余部分直接引用资料原文。",
+    ),
+    "interrupted_late": (
+        "The time ran out on the way; the rest of the answer quotes the sources.",
+        "时间不足，其余部分直接引用资料原文。",
+    ),
+    "not_ranked": (
+        "The sources are in the order of the search, because the reranker is not available.",
+        "重排服务暂不可用，资料按检索顺序排列。",
+    ),
+    "not_checked": (
+        "Not every sentence was checked against the sources, because the reranker is not available.",
+        "重排服务暂不可用，部分句子未经核对。",
+    ),
+    "shortened": (
+        "The only source that fits was shortened to what the model can take.",
+        "唯一可用的资料已缩短以适应模型长度。",
+    ),
+    "limited": (
+        "The answer's length was limited to what the model can take.",
+        "回答长度已按模型上限缩短。",
+    ),
+}
+
+
+def notice(key: Key, question: str) -> str:
+    """The sentence in the language of the question."""
+    english, chinese = _TEXTS[key]
+    return chinese if is_chinese(question) else english

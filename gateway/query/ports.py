@@ -1,0 +1,97 @@
+"""What the flow needs of the other rooms, as small protocols; the client room's classes satisfy them."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from citemesh.client.types import (
+    Candidate,
+    Chat,
+    Delta,
+    Encoded,
+    Model,
+    Passage,
+    Ranked,
+    Sampling,
+    Support,
+    TokenizerInfo,
+)
+
+
+class TokenizerPort(Protocol):
+    """Text to token ids and back, as the models do it."""
+
+    async def encode(self, texts: Sequence[str], tokenizer: str = "", add_special_tokens: bool = False) -> Encoded:
+        """Token ids of each text, in order."""
+        ...
+
+    async def decode(
+        self, sequences: Sequence[Sequence[int]], tokenizer: str = "", skip_special_tokens: bool = True
+    ) -> tuple[str, ...]:
+        """Text of each sequence of ids."""
+        ...
+
+    async def render_chat(
+        self, messages: Sequence[tuple[str, str]], tokenizer: str = "", add_generation_prompt: bool = True
+    ) -> Chat:
+        """A conversation of (role, content) turns as the prompt of the model."""
+        ...
+
+    async def list(self) -> tuple[TokenizerInfo, ...]:
+        """The loaded tokenizers; the first is the default."""
+        ...
+
+
+class RetrievalPort(Protocol):
+    """Finds passages, best first."""
+
+    async def search(
+        self,
+        query: str,
+        collection: str = "",
+        top_k: int = 10,
+        mode: str = "",
+        source_types: Sequence[str] = (),
+        document_ids: Sequence[str] = (),
+        with_token_ids: bool = False,
+    ) -> tuple[Passage, ...]:
+        """Passages for a query. Raises NotFound for an unknown collection."""
+        ...
+
+
+class GenerationPort(Protocol):
+    """Writes; closing the iterator ends the work at once."""
+
+    def generate(
+        self, ids: Sequence[int], digest: str = "", sampling: Sampling | None = None, model: str = ""
+    ) -> AsyncIterator[Delta]:
+        """Streams what the model writes after a prompt of token ids."""
+        ...
+
+    async def list(self) -> tuple[Model, ...]:
+        """The loaded models; the first is the default."""
+        ...
+
+
+class RerankerPort(Protocol):
+    """Judges passages against a question, and sentences against passages."""
+
+    async def rerank(self, query: str, candidates: Sequence[Candidate], top_k: int = 0) -> tuple[Ranked, ...]:
+        """Candidates, best first."""
+        ...
+
+    async def attribute(
+        self, sentences: Sequence[str], passages: Sequence[Candidate], max_support: int = 3
+    ) -> tuple[tuple[Support, ...], ...]:
+        """For each sentence, the passages that support it, best first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """The rooms that one question passes through."""
+
+    tokenizer: TokenizerPort
+    retrieval: RetrievalPort
+    generation: GenerationPort
+    reranker: RerankerPort

@@ -1,0 +1,129 @@
+"""The prompt's fixed parts as token ids, learned from the model's own chat template once.
+
+A prompt is ``prefix + sources + middle + question + suffix``. The three fixed parts are found by rendering the
+conversation with marks in the places of sources and question and keeping what the renderings share. The sources
+stand alone in the system turn and the question in the user's: a turn ends with a control token, and control tokens
+are taken out of everything that isn't the template, so that no document can end its turn.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from citemesh.client.types import Chat
+from citemesh.errors import PreconditionFailed
+from gateway.query.ports import TokenizerPort
+
+SYSTEM = (
+    "Answer the question with facts from the numbered sources below. Be short: one to three sentences, in the "
+    "language of the question. If the sources do not say it, say that you do not know.\n\n"
+)
+# Begin and end differently, so that what two renderings share ends where a mark begins.
+MARKS = ("Qx7 mark k9Z", "7zB other 4w")
+NUMBERS = tuple(f"[{number}] " for number in range(1, 65))
+KNOWN_CONTROLS = (
+    "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>",
+    "<|end_header_id|>", "<|eot_id|>", "<s>", "</s>", "<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>",
+    "<|user|>", "<|assistant|>", "<|system|>", "<|end|>", "[INST]", "[/INST]",
+)  # fmt: skip
+
+Ids = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Fixed parts of the prompt.
+
+    Attributes:
+        tokenizer: name of the tokenizer that made the ids.
+        digest: hash of it.
+        controls: ids that steer the model and must not come from documents or questions.
+        numbers: ids of "[1] ", "[2] " and so on.
+        newline: ids of a line end.
+    """
+
+    tokenizer: str
+    digest: str
+    prefix: Ids
+    middle: Ids
+    suffix: Ids
+    controls: frozenset[int]
+    numbers: tuple[Ids, ...]
+    newline: Ids
+
+    @property
+    def fixed_tokens(self) -> int:
+        """Tokens of the fixed parts."""
+        return len(self.prefix) + len(self.middle) + len(self.suffix)
+
+    def plain(self, ids: Iterable[int]) -> Ids:
+        """The ids without control tokens."""
+        return tuple(i for i in ids if i not in self.controls)
+
+    def prompt(self, sources: Sequence[int], question: Sequence[int]) -> Ids:
+        """The whole prompt."""
+        return (*self.prefix, *sources, *self.middle, *question, *self.suffix)
+
+
+class Templates:
+    """Learns templates and keeps the last one."""
+
+    def __init__(self, tokenizer: TokenizerPort) -> None:
+        self._tokenizer = tokenizer
+        self._last: Template | None = None
+
+    async def get(self, digest: str) -> Template:
+        """The template of the model whose tokenizer has this digest. Raises PreconditionFailed where none has."""
+        if self._last is None or self._last.digest != digest:
+            self._last = await self._learn(await self._name(digest), digest)
+        return self._last
+
+    async def _name(self, digest: str) -> str:
+        for info in await self._tokenizer.list():
+            if info.digest == digest and info.has_chat_template:
+                return info.name
+        fault = f"no loaded tokenizer has the model's digest {digest[:12]} and a chat template"
+        raise PreconditionFailed("TOKENIZER_MISSING", fault, "load the model's tokenizer in the tokenizer service")
+
+    async def _learn(self, name: str, digest: str) -> Template:
+        one, two = MARKS
+        base, other_sources, other_question = [
+            await self._render(name, sources, question) for sources, question in ((one, one), (two, one), (one, two))
+        ]
+        prefix, middle, suffix = fixed_parts(base.ids, other_sources.ids, other_question.ids)
+        encoded = (await self._tokenizer.encode([*NUMBERS, "\n", *KNOWN_CONTROLS], name)).sequences
+        numbers, newline, known = encoded[: len(NUMBERS)], encoded[len(NUMBERS)], encoded[len(NUMBERS) + 1 :]
+        controls = {ids[0] for ids in known if len(ids) == 1}
+        controls |= await self._invisible(name, (*prefix, *middle, *suffix))
+        return Template(name, digest, prefix, middle, suffix, frozenset(controls), numbers, newline)
+
+    async def _render(self, name: str, sources: str, question: str) -> Chat:
+        return await self._tokenizer.render_chat([("system", SYSTEM + sources), ("user", question)], name)
+
+    async def _invisible(self, name: str, ids: Sequence[int]) -> set[int]:
+        """Of these ids, those that decode to nothing once control tokens are left out: the control tokens."""
+        unique = sorted(set(ids))
+        texts = await self._tokenizer.decode([[i] for i in unique], name, skip_special_tokens=True)
+        return {i for i, text in zip(unique, texts, strict=True) if not text}
+
+
+def fixed_parts(base: Ids, other_sources: Ids, other_question: Ids) -> tuple[Ids, Ids, Ids]:
+    """What three renderings share: before the sources, between sources and question, after the question.
+
+    Raises PreconditionFailed for a template that repeats or leaves out a turn.
+    """
+    prefix = _shared(base, other_sources)
+    suffix = _shared(base[::-1], other_question[::-1])
+    through_middle = _shared(base, other_question)
+    from_middle = len(base) - _shared(base[::-1], other_sources[::-1])
+    if not 0 < prefix < from_middle < through_middle < len(base) - suffix < len(base):
+        fault = "the model's chat template does not keep a system and a user turn apart"
+        raise PreconditionFailed("CHAT_TEMPLATE", fault, "choose a model whose template knows both turns")
+    return base[:prefix], base[from_middle:through_middle], base[len(base) - suffix :]
+
+
+def _shared(one: Sequence[int], two: Sequence[int]) -> int:
+    """Length of the common beginning."""
+    for at, (left, right) in enumerate(zip(one, two, strict=False)):
+        if left != right:
+            return at
+    return min(len(one), len(two))

@@ -1,0 +1,40 @@
+"""What an answer has said so far. It alone sends deltas and citations, so that spans and text agree."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from citemesh.client.types import AskEvent, Citation, CitationEvent, DeltaEvent, Span
+
+Emit = Callable[[AskEvent], Awaitable[None]]
+
+
+class Transcript:
+    """Sends an answer's events and counts its characters.
+
+    Args:
+        began: called when the first text is sent.
+    """
+
+    def __init__(self, emit: Emit, began: Callable[[], None] = lambda: None) -> None:
+        self.emit = emit
+        self._began = began
+        self.length = 0
+        self._cited: set[int] = set()
+
+    async def say(self, text: str) -> Span:
+        """Sends text and returns where it stands in the answer."""
+        start, self.length = self.length, self.length + len(text)
+        if text:
+            if not start:
+                self._began()
+            await self.emit(DeltaEvent(text))
+        return Span(start, self.length)
+
+    async def cite(self, sentence: Span, citations: Sequence[Citation] = ()) -> None:
+        """Sends what supports a sentence; without citations it is marked as unsupported."""
+        self._cited.update(citation.number for citation in citations)
+        await self.emit(CitationEvent(sentence, tuple(citations), bool(citations)))
+
+    @property
+    def cited(self) -> tuple[int, ...]:
+        """Numbers of the sources that were cited, ascending."""
+        return tuple(sorted(self._cited))

@@ -1,0 +1,78 @@
+"""A whole answer, gathered from its events."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from citemesh.client.types import AskEvent, CitationEvent, DeltaEvent, DoneEvent, Source, SourcesEvent
+from gateway.rest.weave import Weaver
+
+
+@dataclass(slots=True)
+class Answer:
+    """What an answer's events add up to: text without markers, woven text with them, and the rest."""
+
+    text: str = ""
+    woven: str = ""
+    sources: tuple[Source, ...] = ()
+    sentences: list[CitationEvent] = field(default_factory=list)
+    done: DoneEvent | None = None
+    weaver: Weaver = field(default_factory=Weaver)
+
+    def take(self, event: AskEvent) -> str:
+        """Adds an event; returns the woven text that it released."""
+        match event:
+            case DeltaEvent():
+                self.text += event.text
+            case SourcesEvent():
+                self.sources = event.sources
+            case CitationEvent():
+                self.sentences.append(event)
+            case DoneEvent():
+                self.done = event
+            case _:
+                pass
+        released = self.weaver.feed(event)
+        self.woven += released
+        return released
+
+    @property
+    def ended(self) -> DoneEvent:
+        """The last event; an answer always has one."""
+        assert self.done is not None, "an answer ended without its last event"  # noqa: S101  # a bug, not input
+        return self.done
+
+
+async def gather(events: AsyncGenerator[AskEvent]) -> Answer:
+    """Reads an answer to its end."""
+    answer = Answer()
+    async with aclosing(events):
+        async for event in events:
+            answer.take(event)
+    return answer
+
+
+async def begin(events: AsyncGenerator[AskEvent]) -> AsyncGenerator[AskEvent]:
+    """Reads up to the sources, so that what is refused can still have an HTTP status; then streams everything."""
+    head: list[AskEvent] = []
+    try:
+        async for event in events:
+            head.append(event)
+            if isinstance(event, SourcesEvent | DoneEvent):
+                break
+    except BaseException:
+        await events.aclose()
+        raise
+    return _chain(head, events)
+
+
+async def _chain(head: list[AskEvent], rest: AsyncGenerator[AskEvent]) -> AsyncGenerator[AskEvent]:
+    async with aclosing(rest):
+        for event in head:
+            yield event
+        async for event in _iterate(rest):
+            yield event
+
+
+def _iterate(events: AsyncIterator[AskEvent]) -> AsyncIterator[AskEvent]:
+    return events

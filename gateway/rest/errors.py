@@ -1,0 +1,80 @@
+"""Errors as HTTP: status, headers and JSON body, in the gateway's own shape or OpenAI's."""
+
+import logging
+import math
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from citemesh import errors
+
+log = logging.getLogger(__name__)
+
+# Most derived first: the first class that fits gives the status.
+STATUSES: tuple[tuple[type[Exception], int], ...] = (
+    (errors.InvalidInput, 400),
+    (errors.Unauthenticated, 401),
+    (errors.PermissionDenied, 403),
+    (errors.NotFound, 404),
+    (errors.AlreadyExists, 409),
+    (errors.PreconditionFailed, 409),
+    (errors.NotSupported, 501),
+    (errors.DeadlineExceeded, 504),
+    (errors.DataLoss, 500),
+    (errors.Overloaded, 429),
+    (errors.Unavailable, 503),
+)
+
+
+class BodyTooLarge(errors.InvalidInput):
+    """The request's body is over the limit."""
+
+    reason = "BODY_TOO_LARGE"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What a caller is told of an error."""
+
+    status: int
+    code: str
+    message: str
+    field: str = ""
+    remedy: str = ""
+    retry_after_s: float = 0.0
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Retry-After, in whole seconds, where a retry is worth it."""
+        return {"retry-after": str(math.ceil(self.retry_after_s))} if self.retry_after_s else {}
+
+    def native(self) -> dict[str, Any]:
+        """The body in the gateway's own shape."""
+        body: dict[str, Any] = {"code": self.code, "message": self.message}
+        extra = {"field": self.field, "remedy": self.remedy, "retry_after_s": round(self.retry_after_s, 3)}
+        return {"error": body | {key: value for key, value in extra.items() if value}}
+
+    def openai(self) -> dict[str, Any]:
+        """The body in OpenAI's shape."""
+        kind = "invalid_request_error" if self.status < 429 else "rate_limit_error"
+        kind = "server_error" if self.status >= 500 else kind
+        message = f"{self.message}; {self.remedy}" if self.remedy else self.message
+        return {"error": {"message": message, "type": kind, "param": self.field or None, "code": self.code.lower()}}
+
+
+def problem(error: Exception) -> Problem:
+    """What is told of an error; what is no CiteMeshError is logged in full and told as an id."""
+    if isinstance(error, BodyTooLarge):
+        return _told(error, 413)
+    for kind, status in STATUSES:
+        if isinstance(error, kind) and isinstance(error, errors.CiteMeshError):
+            return _told(error, status)
+    incident = uuid.uuid4().hex[:12]
+    log.error("unexpected error, incident %s", incident, exc_info=error)
+    return Problem(500, "INTERNAL", f"internal error; the log has it as incident {incident}")
+
+
+def _told(error: errors.CiteMeshError, status: int) -> Problem:
+    field = error.field if isinstance(error, errors.InvalidInput) else ""
+    retry_after_s = error.retry_after_s if isinstance(error, errors.Retryable) else 0.0
+    return Problem(status, error.reason, error.message, field, error.remedy, retry_after_s)

@@ -1,0 +1,54 @@
+"""Settings of the gateway: CITEMESH_GATEWAY_<NAME>."""
+
+from pydantic import Field
+
+from citemesh.kit.settings import RoomSettings, room_config
+from gateway.query.limits import Limits
+
+
+class GatewaySettings(RoomSettings):
+    """What the gateway can be told."""
+
+    model_config = room_config("gateway")
+
+    http_listen: str = Field(
+        "", description="Unix socket for HTTP, as a path; empty takes gateway-http.sock in the state directory."
+    )
+    http_max_body_kib: int = Field(2048, ge=64, le=65536, description="Largest HTTP request body taken, in KiB.")
+    http_idle_s: float = Field(
+        15.0, gt=0, le=300, description="Seconds of silence after which an event stream gets a comment."
+    )
+    timeout_s: float = Field(
+        120.0, gt=0, le=3600, description="Seconds that a question gets where its caller sets no tighter limit."
+    )
+    concurrency: int = Field(8, ge=1, le=4096, description="Answers that run at once.")
+    queue_interactive: int = Field(32, ge=0, le=100000, description="Interactive questions that may wait.")
+    queue_batch: int = Field(64, ge=0, le=100000, description="Batch questions that may wait.")
+    queue_background: int = Field(64, ge=0, le=100000, description="Background questions that may wait.")
+    candidates: int = Field(24, ge=1, le=200, description="Passages asked of the search.")
+    sources: int = Field(6, ge=1, le=64, description="Most passages given to the model.")
+    context_tokens: int = Field(1200, ge=64, le=1_000_000, description="Most prompt tokens spent on passages.")
+    answer_tokens: int = Field(192, ge=1, le=4096, description="Tokens of an answer where the question says nothing.")
+    temperature: float = Field(0.0, ge=0, le=2, description="Softness of the model's choice; 0 takes the likeliest.")
+    repetition_penalty: float = Field(
+        1.15, gt=0, le=2, description="How much a token that was written already is held back; 1 is not at all."
+    )
+    extract_sentences: int = Field(4, ge=1, le=32, description="Sentences of an extractive answer.")
+    reserve_s: float = Field(
+        1.0, ge=0, le=60, description="Seconds kept back of a deadline to end an answer extractively."
+    )
+    first_token_s: float = Field(20.0, gt=0, le=600, description="Longest wait for the model's first token.")
+    stall_s: float = Field(10.0, gt=0, le=600, description="Longest wait between two parts of the model's text.")
+    rank_s: float = Field(10.0, gt=0, le=600, description="Longest wait for the order of the passages.")
+    cite_s: float = Field(2.0, gt=0, le=60, description="Longest wait for one check of sentences.")
+    extract_s: float = Field(1.5, gt=0, le=60, description="Longest wait for the order of sentences to quote.")
+
+    @property
+    def http_socket(self) -> str:
+        """Path of the HTTP socket."""
+        return self.http_listen or str(self.run_dir / "gateway-http.sock")
+
+    @property
+    def limits(self) -> Limits:
+        """The bounds of an answer."""
+        return Limits(**{name: getattr(self, name) for name in Limits.__slots__})
