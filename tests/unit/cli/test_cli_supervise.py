@@ -1,6 +1,7 @@
 """The supervisor, on real processes."""
 
 import asyncio
+import itertools
 import os
 import signal
 import subprocess
@@ -39,7 +40,8 @@ def program(tmp_path: Path, name: str, code: str, **other: object) -> Program:
     async def healthy() -> bool:
         return (tmp_path / f"{name}.ready").exists()
 
-    prelude = f"import os, signal, subprocess, sys, time, pathlib\nready = pathlib.Path({str(tmp_path / name)!r} + '.ready')\n"
+    prelude = "import os, signal, subprocess, sys, time, pathlib\n"
+    prelude += f"ready = pathlib.Path({str(tmp_path / name)!r} + '.ready')\n"
     fields = {"healthy": healthy, "env": {"PATH": os.environ["PATH"]}, "stop_s": 2.0} | other
     return Program(name, [sys.executable, "-S", "-c", prelude + code], tmp_path / f"{name}.log", **fields)  # type: ignore[arg-type]  # the caller names Program's fields
 
@@ -79,13 +81,14 @@ async def test_restarts_with_growing_delays(tmp_path: Path) -> None:
         assert status.last_exit == "ended with status 3"
         assert status.exits_before_health >= 3
     starts = [float(line) for line in (tmp_path / "times").read_text().split()]
-    delays = [later - earlier for earlier, later in zip(starts, starts[1:], strict=False)]
+    delays = [later - earlier for earlier, later in itertools.pairwise(starts)]
     assert delays[0] >= 0.5
     assert delays[1] >= 1.0
 
 
 async def test_a_killed_program_comes_back_and_its_workers_do_not_stay(tmp_path: Path) -> None:
-    code = f"child = subprocess.Popen(['sleep', '600'])\npathlib.Path({str(tmp_path / 'child')!r}).write_text(str(child.pid))\n{STAYS}"
+    note = str(tmp_path / "child")
+    code = f"child = subprocess.Popen(['sleep', '600'])\npathlib.Path({note!r}).write_text(str(child.pid))\n{STAYS}"
     async with running(program(tmp_path, "a", code)) as supervisor:
         status = supervisor.status["a"]
         await until(lambda: status.state == "healthy", "healthy")
@@ -112,9 +115,12 @@ async def test_waits_for_the_health_of_what_it_needs(tmp_path: Path) -> None:
 
 
 async def test_stops_by_phases_and_kills_what_will_not_end(tmp_path: Path) -> None:
-    mark = f"\nopen({str(tmp_path / 'order')!r}, 'a').write(name + ' ')\nsys.exit(0)"
-    handler = "name = {name!r}\ndef end(*_):\n    time.sleep({nap}); open({order!r}, 'a').write(name + ' '); os._exit(0)\nsignal.signal(signal.SIGTERM, end)\n"
-    del mark
+    handler = (
+        "name = {name!r}\n"
+        "def end(*_):\n"
+        "    time.sleep({nap}); open({order!r}, 'a').write(name + ' '); os._exit(0)\n"
+        "signal.signal(signal.SIGTERM, end)\n"
+    )
     order = str(tmp_path / "order")
     first = program(tmp_path, "first", handler.format(name="first", nap=0.3, order=order) + STAYS, stop_phase=0)
     second = program(tmp_path, "second", handler.format(name="second", nap=0, order=order) + STAYS, stop_phase=1)
@@ -172,7 +178,10 @@ async def main():
     code = "import subprocess, pathlib, os, sys, time; c = subprocess.Popen(['sleep', '600']);"
     code += "pathlib.Path(sys.argv[1]).write_text(f'{os.getpid()} {c.pid}'); time.sleep(600)"
     names = ["a", "b"]
-    programs = [Program(n, [sys.executable, "-S", "-c", code, f"{sys.argv[1]}/{n}.pids"], pathlib.Path(sys.argv[1], n + ".log"), healthy) for n in names]
+    def program(name):
+        command = [sys.executable, "-S", "-c", code, f"{sys.argv[1]}/{name}.pids"]
+        return Program(name, command, pathlib.Path(sys.argv[1], name + ".log"), healthy)
+    programs = [program(name) for name in names]
     Supervisor(programs).start()
     await asyncio.sleep(600)
 
@@ -181,7 +190,7 @@ asyncio.run(main())
 
 
 async def test_kill_9_of_the_supervisor_leaves_nothing_running(tmp_path: Path) -> None:
-    supervisor = subprocess.Popen([sys.executable, "-c", SUPERVISED, str(tmp_path)])
+    supervisor = subprocess.Popen([sys.executable, "-c", SUPERVISED, str(tmp_path)])  # noqa: ASYNC220 - it only forks
     try:
         files = [tmp_path / "a.pids", tmp_path / "b.pids"]
         await until(lambda: all(f.exists() and len(f.read_text().split()) == 2 for f in files), "both started")

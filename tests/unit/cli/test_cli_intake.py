@@ -1,0 +1,130 @@
+"""Ingestion against a client that behaves as retrieval may: in order, out of order, broken off, refusing."""
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from citemesh.cli import intake as module
+from citemesh.cli.intake import Intake
+from citemesh.cli.walk import walk
+from citemesh.client.mesh import Mesh
+from citemesh.client.types import IngestProgress, Upload
+from citemesh.errors import PermissionDenied, Unavailable
+
+Act = Callable[[int, Upload], list[IngestProgress]]
+
+
+class FakeMesh:
+    """Documents of a mesh; `act` says what becomes of an upload, given how many streams were opened before."""
+
+    def __init__(self, act: Act) -> None:
+        self._act = act
+        self.streams = 0
+        self.uploads: list[Upload] = []
+        self.documents = self
+
+    async def ingest(self, uploads: AsyncIterator[Upload]) -> AsyncIterator[IngestProgress]:
+        self.streams += 1
+        async for upload in uploads:
+            self.uploads.append(upload)
+            for report in self._act(self.streams, upload):
+                yield report
+
+
+def report(upload: Upload, state: str, chunks: int = 0, reason: str = "") -> IngestProgress:
+    return IngestProgress(upload.correlation_id, "id", state, chunks, 10, reason, reason and "why", reason and "do")
+
+
+def commits(stream: int, upload: Upload) -> list[IngestProgress]:
+    return [report(upload, "received"), report(upload, "chunked", 3), report(upload, "committed", 3)]
+
+
+async def taken(tmp_path: Path, act: Act, replace: bool = False) -> tuple[Intake, FakeMesh]:
+    for name in ("a.md", "b.md", "c.md"):
+        (tmp_path / name).write_text(name)
+    intake, mesh = Intake.of(walk([tmp_path], tmp_path), "notes", replace), FakeMesh(act)
+    await intake.run(cast(Mesh, mesh))
+    return intake, mesh
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_FIRST_WAIT_S", 0.0)
+
+
+async def test_everything_is_sent_and_followed(tmp_path: Path) -> None:
+    intake, mesh = await taken(tmp_path, commits)
+    assert [(item.state, item.chunks, item.document_id) for item in intake.items] == [("committed", 3, "id")] * 3
+    first = mesh.uploads[0]
+    assert (first.uri, first.data, first.collection, first.document_id) == ("a.md", b"a.md", "notes", "")
+
+
+async def test_replace_names_documents_by_their_path(tmp_path: Path) -> None:
+    _, mesh = await taken(tmp_path, commits, replace=True)
+    assert len({upload.document_id for upload in mesh.uploads}) == 3
+    _, again = await taken(tmp_path, commits, replace=True)
+    assert [u.document_id for u in again.uploads] == [u.document_id for u in mesh.uploads]
+
+
+async def test_a_stream_that_breaks_is_taken_up_again_for_the_rest(tmp_path: Path) -> None:
+    def breaks(stream: int, upload: Upload) -> list[IngestProgress]:
+        if stream == 1 and upload.uri == "b.md":
+            raise Unavailable("retrieval", 0.001)
+        return commits(stream, upload)
+
+    intake, mesh = await taken(tmp_path, breaks)
+    assert not intake.failed
+    assert [upload.uri for upload in mesh.uploads] == ["a.md", "b.md", "b.md", "c.md"]
+
+
+async def test_a_mesh_that_stays_away_is_given_up(tmp_path: Path) -> None:
+    def away(stream: int, upload: Upload) -> list[IngestProgress]:
+        raise Unavailable("retrieval", 0.001)
+
+    with pytest.raises(Unavailable):
+        await taken(tmp_path, away)
+
+
+async def test_a_refusal_is_not_tried_again(tmp_path: Path) -> None:
+    streams: list[int] = []
+
+    def refuses(stream: int, upload: Upload) -> list[IngestProgress]:
+        streams.append(stream)
+        raise PermissionDenied("no")
+
+    with pytest.raises(PermissionDenied):
+        await taken(tmp_path, refuses)
+    assert streams == [1]
+
+
+async def test_a_document_that_fails_lets_the_others_in(tmp_path: Path) -> None:
+    def one_fails(stream: int, upload: Upload) -> list[IngestProgress]:
+        return [report(upload, "failed", reason="EMPTY")] if upload.uri == "b.md" else commits(stream, upload)
+
+    intake, _ = await taken(tmp_path, one_fails)
+    assert [(item.found.uri, item.reason, item.message, item.remedy) for item in intake.failed] == [
+        ("b.md", "EMPTY", "why", "do")
+    ]
+
+
+async def test_silence_about_a_document_is_a_failure(tmp_path: Path) -> None:
+    intake, _ = await taken(tmp_path, lambda stream, upload: [])
+    assert {item.reason for item in intake.failed} == {"INCOMPLETE"}
+    assert len(intake.failed) == 3
+
+
+async def test_a_huge_file_is_not_read_and_a_vanished_one_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_BYTES", 3)
+    (tmp_path / "ok.md").write_text("abc")
+    (tmp_path / "big.md").write_text("abcd")
+    (tmp_path / "gone.md").write_text("abc")
+    intake = Intake.of(walk([tmp_path], tmp_path))
+    (tmp_path / "gone.md").unlink()
+    mesh = FakeMesh(commits)
+    await intake.run(cast(Mesh, mesh))
+    assert {item.found.uri: item.reason for item in intake.failed} == {"big.md": "TOO_LARGE", "gone.md": "UNREADABLE"}
+    assert [upload.uri for upload in mesh.uploads] == ["ok.md"]

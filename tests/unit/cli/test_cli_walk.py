@@ -1,0 +1,51 @@
+"""Which files are ingested, and their names."""
+
+from pathlib import Path
+
+import pytest
+
+from citemesh.cli.walk import walk
+from citemesh.errors import InvalidInput
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for name in ("b.md", "a/指南.MD", "a/x.html", "a/deep/y.pdf", ".hidden/z.md", "a/.z.md", "code.py", "空 格.txt"):
+        path = tmp_path / "top" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    return tmp_path / "top"
+
+
+def test_folders_are_searched_for_documents(tree: Path) -> None:
+    found = [file.uri for file in walk([tree], tree)]
+    assert found == ["b.md", "空 格.txt", "a/x.html", "a/指南.MD", "a/deep/y.pdf"]
+
+
+def test_a_named_file_is_taken_whatever_it_is(tree: Path) -> None:
+    assert [file.uri for file in walk([tree / "code.py"], tree)] == ["code.py"]
+
+
+def test_each_file_once(tree: Path) -> None:
+    (tree / "link.md").symlink_to(tree / "b.md")
+    assert len(walk([tree, tree / "a", tree / "b.md"], tree)) == 5
+
+
+def test_files_elsewhere_are_named_from_the_folder_that_was_given(tree: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "stand" / "here"
+    elsewhere.mkdir(parents=True)
+    assert walk([tree / "a"], elsewhere)[0].uri == "a/x.html"
+    assert walk([tree / "b.md"], elsewhere)[0].uri == "b.md"
+
+
+def test_a_loop_of_links_ends(tree: Path) -> None:
+    (tree / "a" / "loop").symlink_to(tree)
+    assert len(walk([tree], tree)) == 5
+
+
+@pytest.mark.parametrize(
+    "make", [lambda tree: [tree / "nothing.md"], lambda tree: [(tree / "empty").mkdir() or tree / "empty"]]
+)
+def test_nothing_to_ingest_says_so(tree: Path, make: object) -> None:
+    with pytest.raises(InvalidInput, match="PATH"):
+        walk(make(tree))  # type: ignore[operator]  # a function, chosen by the parameter
