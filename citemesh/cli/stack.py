@@ -121,6 +121,16 @@ class Stack:
             return True
         return all(await asyncio.gather(*(asyncio.to_thread(self._sees_app, room) for room in self.layout.rooms)))
 
+    async def wait_restarted(self, program: str, old_pid: int, timeout_s: float = 60.0) -> None:
+        """Wait until what `kill` killed runs anew, and the whole mesh is ready again. Raises as `wait_ready`."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                while self.status[program].pid in (0, old_pid):  # noqa: ASYNC110 - what others do is polled
+                    await asyncio.sleep(_POLL_S)
+        except TimeoutError:
+            raise DeadlineExceeded(f"{program} was not started again within {timeout_s:g} s") from None
+        await self.wait_ready(timeout_s)
+
     def kill(self, program: str, number: int = signal.SIGKILL) -> int:
         """Crash a program (by default, by SIGKILL to its group); it is restarted. Answers the pid it had."""
         return self._supervisor.kill(program, number)

@@ -90,7 +90,7 @@ def test_a_terminal_gets_colours_and_a_pipe_does_not() -> None:
 
 
 def test_chinese_takes_no_space_before_its_numbers() -> None:
-    events = [
+    events: list[AskEvent] = [
         SourcesEvent((source(1, "指南"),)),
         DeltaEvent("它是一个网格。"),
         cites(0, 7, 1),
@@ -102,7 +102,7 @@ def test_chinese_takes_no_space_before_its_numbers() -> None:
 
 def test_documents_and_models_cannot_steer_the_terminal() -> None:
     evil = "\x1b]0;owned\x07\x1b[2J\u202egnp\x9b31m"
-    events = [
+    events: list[AskEvent] = [
         SourcesEvent((source(1, evil, evil, headings=(evil,)),)),
         DeltaEvent(f"A{evil}."),
         cites(0, 3, 1, quote=evil),
@@ -158,7 +158,7 @@ def test_a_long_quotation_is_cut() -> None:
 
 @given(st.lists(st.text(), max_size=6))
 def test_a_pipe_gets_every_character_once(parts: list[str]) -> None:
-    """Whatever the deltas are cut into, the text is what it is, but for control characters and the end's white space."""
+    """Whatever the deltas are cut into, the text is what it is."""
     plain = [part.replace("\t", " ") for part in parts]
     one = shown([DeltaEvent("".join(plain))])
     assert shown([DeltaEvent(part) for part in plain]) == one

@@ -1,0 +1,159 @@
+"""A stack of healthy nothings: what is started, found, restarted, refused and stopped."""
+
+import os
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from citemesh.cli import layout as layout_module
+from citemesh.cli.layout import Layout, StackOptions
+from citemesh.cli.runtime import find_running, note_path
+from citemesh.cli.stack import Stack, running_stack
+from citemesh.errors import DeadlineExceeded, PreconditionFailed
+from citemesh.mesh.topology import load_topology
+
+HERE = Path(__file__).parent
+ROOMS = load_topology().rooms()
+
+
+def free_base() -> int:
+    """A port base at which all of a mesh's ports are free just now."""
+    topology = load_topology()
+    offsets = [port for s in topology.services for port in (s.ports.ingress, s.ports.egress)]
+    for _ in range(100):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            base = int(probe.getsockname()[1])
+        if base + max(offsets) < 65_535 and all(_free(base + offset) for offset in offsets):
+            return base
+    raise RuntimeError("no free range of ports")
+
+
+def _free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+@pytest.fixture
+def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., StackOptions]:
+    """Options for a stack whose apps are fake rooms, in a directory of its own."""
+
+    def command(self: Layout, room: str) -> list[str]:
+        return [sys.executable, str(HERE / "fake_room.py"), room]
+
+    monkeypatch.setattr(layout_module.Layout, "app_command", command)
+    return lambda **other: StackOptions(
+        state_dir=tmp_path / "s", port_base=free_base(), **{"mesh": False, "start_s": 30.0} | other
+    )
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+async def test_starts_finds_and_stops(options: Callable[..., StackOptions]) -> None:
+    async with running_stack(options()) as stack:
+        pids = stack.pids()
+        assert set(pids) == set(ROOMS)
+        assert all(alive(pid) for pid in pids.values())
+        running = find_running(stack.options.state_dir)
+        assert running.pid == os.getpid()
+        assert running.targets["gateway"] == f"unix:{stack.options.state_dir}/run/gateway.sock"
+        async with stack.client() as mesh:
+            assert await mesh.serving("gateway")
+    assert not any(alive(pid) for pid in pids.values())
+    assert not note_path(stack.options.state_dir).exists()
+
+
+async def test_a_killed_room_comes_back(options: Callable[..., StackOptions]) -> None:
+    async with running_stack(options()) as stack:
+        old = stack.kill("generation")
+        await stack.wait_restarted("generation", old)
+        assert await stack.ready()
+        assert stack.pids()["generation"] not in (0, old)
+        assert [stack.restarts(room) for room in ROOMS].count(0) == 4
+
+
+async def test_a_room_that_cannot_start_is_told_with_its_last_words(options: Callable[..., StackOptions]) -> None:
+    stack = Stack(options(env={"FAKE_ROOM_CRASHES": "reranker"}))
+    try:
+        await stack.start()
+        with pytest.raises(PreconditionFailed, match="reranker ended with status 1") as told:
+            await stack.wait_ready()
+        assert "no setting has this name" in told.value.message
+        assert told.value.remedy.endswith("reranker.log")
+    finally:
+        await stack.stop()
+
+
+async def test_a_second_mesh_in_one_directory_is_refused_and_the_first_one_stays(
+    options: Callable[..., StackOptions],
+) -> None:
+    async with running_stack(options()) as stack:
+        second = Stack(options())
+        with pytest.raises(PreconditionFailed, match=f"process {os.getpid()}"):
+            await second.start()
+        await second.stop()
+        assert find_running(stack.options.state_dir).port_base == stack.options.port_base
+        assert await stack.ready()
+
+
+async def test_time_to_start_is_bounded(options: Callable[..., StackOptions]) -> None:
+    stack = Stack(options())
+    try:
+        await stack.start()
+        with pytest.raises(DeadlineExceeded, match="not ready within"):
+            await stack.wait_ready(0.01)
+    finally:
+        await stack.stop()
+
+
+async def test_children_see_the_meshs_settings_and_not_the_command_lines(
+    options: Callable[..., StackOptions], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CITEMESH_CLI_KEY", "secret")
+    monkeypatch.setenv("CITEMESH_RERANKER_MODEL", "dir:/x")
+    layout = Layout(options(mesh=True, fake=True, otlp_endpoint="127.0.0.1:4317"))
+    env = layout.app_env("retrieval")
+    assert "CITEMESH_CLI_KEY" not in env
+    assert env["CITEMESH_RETRIEVAL_ENGINE"] == "fake"
+    assert env["CITEMESH_RETRIEVAL_TARGETS"] == f'{{"tokenizer": "127.0.0.1:{layout.options.port_base + 112}"}}'
+    assert env["CITEMESH_RETRIEVAL_KEY_FILE"].endswith("policy/retrieval.key")
+    assert env["CITEMESH_OTLP_ENDPOINT"] == "127.0.0.1:4317"
+    assert layout.app_env("reranker")["CITEMESH_RERANKER_MODEL"] == "dir:/x"
+    assert not any(name.startswith("CITEMESH") for name in layout.sidecar_env())
+
+
+@pytest.mark.real
+async def test_sidecars_are_healthy_and_ask_for_keys(options: Callable[..., StackOptions]) -> None:
+    async with running_stack(options(mesh=True)) as stack:
+        assert len(stack.pids()) == 10
+        async with stack.client() as mesh:
+            assert await mesh.serving("gateway")
+            assert await mesh.serving("retrieval")
+        before = stack.pids()
+        await stack.wait_restarted("tokenizer-sidecar", stack.kill("tokenizer-sidecar"))
+    assert not any(alive(pid) for pid in before.values())
+
+
+@pytest.mark.real
+async def test_a_taken_port_is_refused_before_anything_starts(options: Callable[..., StackOptions]) -> None:
+    wanted = options(mesh=True)
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", wanted.port_base + 103))
+        server.listen()
+        stack = Stack(wanted)
+        with pytest.raises(PreconditionFailed, match="generation ingress"):
+            await stack.start()
+        await stack.stop()
+    assert not stack.status
