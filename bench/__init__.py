@@ -1,0 +1,1 @@
+"""Benches: `python bench/<name>.py [--quick] [--json FILE]`; see docs/performance.md."""
