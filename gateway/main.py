@@ -1,7 +1,8 @@
 """Wires the gateway: settings, the client room, the flow, and its two ways in."""
 
 import sys
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from typing import Protocol
 
 from citemesh.api.query.v1.query_service_pb2_grpc import add_QueryServiceServicer_to_server
 from citemesh.api.query.v1.thread_service_pb2_grpc import add_ThreadServiceServicer_to_server
@@ -12,6 +13,7 @@ from gateway.answering import Answering
 from gateway.query.flow import Flow
 from gateway.query.ports import Rooms
 from gateway.rest import app as rest
+from gateway.rest.health import Probe
 from gateway.rest.server import HttpServer
 from gateway.service import QueryService, ThreadService
 from gateway.settings import GatewaySettings
@@ -20,11 +22,20 @@ QUERY = "citemesh.api.query.v1.QueryService"
 THREADS = "citemesh.api.query.v1.ThreadService"
 
 
+class Neighbours(AbstractAsyncContextManager[object], Probe, Protocol):
+    """The other rooms as a whole: opened, asked for their health, closed."""
+
+
 def build(settings: GatewaySettings) -> Room:
-    """The room as the settings say; nothing is opened before it starts."""
+    """The room as the settings say; nothing is connected before it starts."""
     key = settings.key_file.read_text().strip() if settings.key_file else ""
     mesh = Mesh(targets(settings), key)
-    answering = Answering(flow_of(mesh, settings), admission_of(settings), settings.timeout_s)
+    return assemble(settings, Rooms(mesh.tokenizer, mesh.retrieval, mesh.generation, mesh.reranker), mesh)
+
+
+def assemble(settings: GatewaySettings, rooms: Rooms, mesh: Neighbours) -> Room:
+    """The gateway over the rooms given."""
+    answering = Answering(Flow(rooms, settings.limits), admission_of(settings), settings.timeout_s)
     app = rest.build(answering, mesh, settings.http_max_body_kib * 1024, settings.http_idle_s)
     http = HttpServer(app, settings.http_socket, settings.drain_s)
     stack = AsyncExitStack()
@@ -47,11 +58,6 @@ def build(settings: GatewaySettings) -> Room:
         stop=stack.aclose,
         healthy=healthy,
     )
-
-
-def flow_of(mesh: Mesh, settings: GatewaySettings) -> Flow:
-    """The flow over the rooms of the mesh."""
-    return Flow(Rooms(mesh.tokenizer, mesh.retrieval, mesh.generation, mesh.reranker), settings.limits)
 
 
 def admission_of(settings: GatewaySettings) -> Admission:

@@ -22,64 +22,15 @@ _PROSE = re.compile(rf"{_END}|\n(?=[ \t]*(?:\n|[-*+•#|>]|```|\d{{1,3}}[.)]\s))
 _WORD = re.compile(r"[^\s(\[\"'“‘]+$")
 _INITIALS = re.compile(r"^(?:[A-Za-z]\.)*[A-Za-z]$")
 _CUT = re.compile(r"[\s,;，、；：]")
-_TITLES = [
-    "mr",
-    "mrs",
-    "ms",
-    "dr",
-    "prof",
-    "st",
-    "vs",
-    "cf",
-    "e.g",
-    "i.e",
-    "approx",
-    "gen",
-    "col",
-    "sgt",
-    "capt",
-    "rev",
-    "hon",
-    "jr",
-    "sr",
-    "dept",
-    "al",
-    "resp",
-    "incl",
-    "viz",
-    "ca",
-]
-_NUMBERED = [
-    "no",
-    "nos",
-    "p",
-    "pp",
-    "fig",
-    "figs",
-    "sec",
-    "sect",
-    "ch",
-    "chap",
-    "eq",
-    "eqs",
-    "vol",
-    "vols",
-    "art",
-    "ver",
-    "v",
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "sept",
-    "oct",
-    "nov",
-    "dec",
-]
+_TITLES = frozenset(
+    re.findall(
+        r"\S+", "mr mrs ms dr prof st vs cf e.g i.e approx gen col sgt capt rev hon jr sr dept al resp incl viz ca"
+    )
+)
+_NUMBERED = frozenset(
+    re.findall(r"\S+", "no nos p pp fig figs sec sect ch chap eq eqs vol vols art ver v")
+    + re.findall(r"\S+", "jan feb mar apr jun jul aug sep sept oct nov dec")
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,62 @@
+"""A whole gateway on unix sockets, over fakes of the other rooms."""
+
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from citemesh.client import Mesh
+from citemesh.kit.server import Server
+from gateway.main import assemble
+from gateway.settings import GatewaySettings
+from tests.unit.gateway import fakes
+
+
+@dataclass
+class Neighbours(AbstractAsyncContextManager[Any]):
+    """Says what the test says of the other rooms' health."""
+
+    down: set[str] = field(default_factory=set)
+
+    async def serving(self, room: str, timeout_s: float = 2.0) -> bool:
+        return room not in self.down
+
+    async def __aexit__(self, *error: object) -> None:
+        return None
+
+
+@dataclass
+class Running:
+    """A gateway that runs, and ways to it."""
+
+    mesh: fakes.Mesh
+    neighbours: Neighbours
+    client: Mesh
+    http: httpx.AsyncClient
+    settings: GatewaySettings
+
+
+@asynccontextmanager
+async def gateway(mesh: fakes.Mesh | None = None, **settings: Any) -> AsyncIterator[Running]:
+    """Runs one for the block."""
+    mesh = mesh or fakes.Mesh()
+    folder = Path(tempfile.mkdtemp(prefix="cm"))  # short: a socket's path has a limit
+    chosen = GatewaySettings(state_dir=folder, drain_s=0.5, **settings)
+    neighbours = Neighbours()
+    server = Server(assemble(chosen, mesh.rooms, neighbours), chosen)
+    await server.start()
+    transport = httpx.AsyncHTTPTransport(uds=chosen.http_socket)
+    try:
+        async with (
+            Mesh({"gateway": chosen.address}) as client,
+            httpx.AsyncClient(transport=transport, base_url="http://gateway", timeout=20) as http,
+        ):
+            yield Running(mesh, neighbours, client, http, chosen)
+    finally:
+        await server.stop()
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,157 @@
+"""The gateway over gRPC: what a caller of any language sees."""
+
+import asyncio
+from contextlib import aclosing
+
+import grpc
+import pytest
+
+from citemesh.api.query.v1 import query_service_pb2 as pb
+from citemesh.api.query.v1 import thread_service_pb2 as threads
+from citemesh.api.query.v1.query_service_pb2_grpc import QueryServiceStub
+from citemesh.api.query.v1.thread_service_pb2_grpc import ThreadServiceStub
+from citemesh.client.types import AskEvent, DeltaEvent, Question
+from citemesh.errors import DeadlineExceeded, InvalidInput, NotFound, Overloaded, Unavailable
+from citemesh.kit import deadline
+from tests.contract.gateway_room import Running, gateway
+from tests.unit.gateway import fakes
+
+ASKED = "At what pressure does the pump run?"
+
+
+async def ask(running: Running, question: Question | None = None) -> list[AskEvent]:
+    return [event async for event in running.client.query.ask(question or Question(ASKED))]
+
+
+async def until_idle(running: Running) -> None:
+    async with asyncio.timeout(5):
+        while running.mesh.generation.running:
+            await asyncio.sleep(0.01)
+
+
+async def test_ask_streams_a_sound_answer() -> None:
+    async with gateway() as running:
+        said = await ask(running)
+    fakes.assert_sound(said)
+    assert fakes.answer_of(said) == "The pump runs at 40 bar. It was built in 1987."
+    assert len([event for event in said if isinstance(event, DeltaEvent)]) > 1
+    assert fakes.done_of(said).mode == "generated"
+
+
+async def test_every_field_of_a_question_arrives() -> None:
+    async with gateway() as running:
+        question = Question(ASKED, "manuals", "generated", 17, ("pdf",), 0.5)
+        await ask(running, question)
+        assert running.mesh.retrieval.asked == [(ASKED, "manuals", ("pdf",))]
+        sampling = running.mesh.generation.sampling
+        assert sampling is not None
+        assert (sampling.max_tokens, sampling.temperature) == (17, 0.5)
+
+
+async def test_search_answers_numbered_sources() -> None:
+    async with gateway() as running:
+        sources = await running.client.query.search("pump oil", top_k=2)
+        assert [source.number for source in sources] == [1, 2]
+        assert sources[0].document_id == "d1"
+        for top_k in (-1, 101):
+            with pytest.raises(InvalidInput, match="top_k"):
+                await running.client.query.search("pump", top_k=top_k)
+
+
+@pytest.mark.parametrize("question", ["", "   \n", "x" * 1_000_000])
+async def test_bad_questions_name_the_field(question: str) -> None:
+    async with gateway() as running:
+        with pytest.raises(InvalidInput) as refused:
+            await ask(running, Question(question))
+        assert refused.value.field == "question"
+
+
+async def test_errors_of_the_rooms_come_through() -> None:
+    mesh = fakes.Mesh()
+    async with gateway(mesh) as running:
+        for error in (NotFound("collection", "nope"), Unavailable("retrieval")):
+            mesh.retrieval.error = error
+            with pytest.raises(type(error)):
+                await ask(running)
+
+
+async def test_an_unknown_mode_number_is_refused() -> None:
+    async with gateway() as running:
+        stub = QueryServiceStub(running.client.channel("gateway"))
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            async for _ in stub.Ask(pb.AskRequest(question="q", mode=77)):  # type: ignore[arg-type]  # on purpose
+                pass
+        assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+        assert "mode" in (refused.value.details() or "")
+
+
+async def test_threads_are_unimplemented_with_a_remedy() -> None:
+    async with gateway() as running:
+        stub = ThreadServiceStub(running.client.channel("gateway"))
+        calls = (
+            stub.GetThread(threads.GetThreadRequest()),
+            stub.ListThreads(threads.ListThreadsRequest()),
+            stub.DeleteThread(threads.DeleteThreadRequest()),
+        )
+        for call in calls:
+            assert await call.code() is grpc.StatusCode.UNIMPLEMENTED
+            assert "by itself" in await call.details()
+
+
+async def test_a_caller_that_hangs_up_ends_the_work() -> None:
+    mesh = fakes.Mesh(generation=fakes.FakeGeneration(("One. ", "Two. "), hang=True))
+    async with gateway(mesh) as running:
+        async with aclosing(running.client.query.ask(Question(ASKED))) as events:  # type: ignore[type-var]
+            async for event in events:
+                if isinstance(event, DeltaEvent):
+                    assert mesh.generation.running == 1
+                    break
+        await until_idle(running)
+
+
+async def test_a_deadline_ends_the_work() -> None:
+    mesh = fakes.Mesh()
+    mesh.reranker.gate = asyncio.Event()
+    async with gateway(mesh, cite_s=30, reserve_s=0.0) as running:
+        with pytest.raises(DeadlineExceeded):
+            async for _ in running.client.query.ask(Question(ASKED), timeout_s=0.2):
+                pass
+        await until_idle(running)
+
+
+async def test_more_callers_than_places_are_refused_and_all_others_answered() -> None:
+    gate = asyncio.Event()
+
+    async def pause() -> None:
+        await gate.wait()
+
+    mesh = fakes.Mesh(generation=fakes.FakeGeneration(pause=pause))
+    async with gateway(mesh, concurrency=4, queue_interactive=8) as running:
+        tasks = [asyncio.create_task(ask(running)) for _ in range(32)]
+        async with asyncio.timeout(10):
+            while sum(task.done() for task in tasks) < 20:
+                await asyncio.sleep(0.01)
+        gate.set()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        answered = [result for result in results if isinstance(result, list)]
+        refused = [result for result in results if isinstance(result, Overloaded)]
+        assert (len(answered), len(refused)) == (12, 20)
+        assert all(error.retry_after_s > 0 for error in refused)
+        for said in answered:
+            fakes.assert_sound(said)
+
+
+async def test_priority_takes_its_own_line() -> None:
+    mesh = fakes.Mesh(generation=fakes.FakeGeneration(hang=True))
+    async with gateway(mesh, concurrency=1, queue_interactive=0, queue_batch=1) as running:
+        holding = asyncio.create_task(ask(running))
+        async with asyncio.timeout(5):
+            while not mesh.generation.running:
+                await asyncio.sleep(0.01)
+        with pytest.raises(Overloaded):
+            await ask(running)
+        batch = deadline.CallContext(asyncio.get_running_loop().time() + 0.3, priority=1)
+        with deadline.calling(batch), pytest.raises(DeadlineExceeded):
+            await ask(running)
+        holding.cancel()
+        await asyncio.wait({holding})
