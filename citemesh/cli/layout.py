@@ -17,8 +17,6 @@ from citemesh.mesh.topology import Service, Topology, default_path, load_topolog
 
 SIDECAR = "-sidecar"
 _ENGINES = ("tokenizer", "retrieval", "generation", "reranker")
-_HTTP_OFFSET = 1
-"""Without sidecars gRPC and HTTP can't share the door's port; HTTP has it, and gRPC the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +67,26 @@ class Layout:
         return self.log_dir / f"{program}.log"
 
     def app_address(self, room: str) -> str:
-        """gRPC address of an app's own socket."""
+        """gRPC address that an app listens on: its socket; without sidecars the gateway has the door's port itself."""
+        if room == "gateway" and not self.options.mesh:
+            return f"{self.placement.host}:{self.placement.port(0)}"
         return f"unix:{self.placement.app_socket(room)}"
 
     def targets(self) -> dict[str, str]:
         """gRPC address of every room for callers outside the mesh, from whatever directory they call."""
         found = ingress_targets(self.placement, self.options.mesh, self.topology)
+        if not self.options.mesh:
+            found["gateway"] = self.app_address("gateway")
         return {room: _absolute(address) for room, address in found.items()}
 
     def rest_url(self) -> str:
-        """Base URL of the REST API."""
-        return f"http://{self.placement.host}:{self.options.port_base}"
+        """Base URL of the REST API; empty without sidecars, where it has only its socket."""
+        return f"http://{self.placement.host}:{self.options.port_base}" if self.options.mesh else ""
 
     def ports(self) -> dict[str, int]:
         """Every port that will be listened on, by what listens."""
         if not self.options.mesh:
-            return {"HTTP": self.placement.port(0), "gRPC": self.placement.port(_HTTP_OFFSET)}
+            return {"gateway": self.placement.port(0)}
         sides = {f"{s.name} ingress": s.ports.ingress for s in self.topology.services}
         sides |= {f"{s.name} egress": s.ports.egress for s in self.topology.services}
         return {name: self.placement.port(offset) for name, offset in sides.items()}
@@ -122,8 +124,6 @@ class Layout:
             own["ENGINE"] = "fake"
         if service.http:
             own["HTTP_LISTEN"] = self.placement.http_socket(service.name)
-        if service.http and not self.options.mesh:
-            own["HTTP_LISTEN"] = f"{self.placement.host}:{self.placement.port(0)}"
         return {f"{PREFIX}{service.name.upper()}_{name}": value for name, value in own.items()}
 
 

@@ -57,7 +57,7 @@ class Stack:
 
     @property
     def rest_url(self) -> str:
-        """Base URL of the REST API."""
+        """Base URL of the REST API; empty without sidecars."""
         return self.layout.rest_url()
 
     @property

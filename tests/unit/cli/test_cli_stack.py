@@ -68,7 +68,8 @@ async def test_starts_finds_and_stops(options: Callable[..., StackOptions]) -> N
         assert all(alive(pid) for pid in pids.values())
         running = find_running(stack.options.state_dir)
         assert running.pid == os.getpid()
-        assert running.targets["gateway"] == f"unix:{stack.options.state_dir}/run/gateway.sock"
+        assert running.targets["gateway"] == f"127.0.0.1:{stack.options.port_base}"
+        assert running.targets["retrieval"] == f"unix:{stack.options.state_dir}/run/retrieval.sock"
         async with stack.client() as mesh:
             assert await mesh.serving("gateway")
     assert not any(alive(pid) for pid in pids.values())
