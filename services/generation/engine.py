@@ -1,0 +1,102 @@
+"""What a generation engine is."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How to choose the next token.
+
+    Attributes:
+        temperature: softness, 0 to 2; 0 always takes the likeliest.
+        top_p: share of probability to choose from, over 0 to 1.
+        max_tokens: most tokens to write, 1 and up.
+        stop: texts that end the writing and are not answered.
+        seed: makes a soft choice repeatable.
+        repetition_penalty: how much written tokens are held back, over 0 to 2; 1 is not at all.
+    """
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    max_tokens: int = 512
+    stop: tuple[str, ...] = ()
+    seed: int | None = None
+    repetition_penalty: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A prompt to go on from, as token ids or as text. Priority: 0 is the most urgent, 2 the least."""
+
+    prompt: tuple[int, ...] | str
+    sampling: Sampling = field(default_factory=Sampling)
+    priority: int = 0
+
+
+class Finish(Enum):
+    """Why the model stopped: it ended or met a stop text, it reached a limit, or the request was aborted."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    ABORT = "abort"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that one request used; cached ones are those of the prompt found in the prefix cache."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """Next part: whole characters only, the tokens behind it; the last one has finish and usage."""
+
+    text: str
+    ids: tuple[int, ...] = ()
+    finish: Finish | None = None
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """A loaded model; max_tokens holds prompt and answer together."""
+
+    name: str
+    max_tokens: int
+    tokenizer_digest: str
+    engine: str
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How an engine is: whether it works, and the requests that it runs and lets wait now."""
+
+    healthy: bool
+    running: int = 0
+    waiting: int = 0
+
+
+class GenerationEngine(Protocol):
+    """Runs one language model."""
+
+    async def start(self) -> ModelFacts:
+        """Load the model; may take a minute. Raises PreconditionFailed where it can't be loaded."""
+
+    async def stop(self) -> None:
+        """End the engine and what it started; requests in progress are aborted."""
+
+    def generate(self, work: Work) -> AsyncGenerator[Delta, None]:
+        """Write; closing or cancelling the generator aborts the request at once.
+
+        Raises InvalidInput for a prompt that the model can't take, Overloaded when the engine's queue is full,
+        Unavailable when the engine is dead.
+        """
+
+    async def state(self) -> State:
+        """Say how the engine is."""

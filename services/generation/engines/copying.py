@@ -1,0 +1,58 @@
+"""What the fake engine writes: sentences copied from the sources in its prompt, each with its source's number."""
+
+import re
+from dataclasses import dataclass
+
+from citemesh.models import byte_vocabulary as vocabulary
+
+TURN = re.compile(r"<\|turn\|>(\w+)\n(.*?)(?=<\|end\|>|<\|turn\|>|\Z)", re.DOTALL)
+SOURCE = re.compile(r"^\[(\d+)\] ?(.*?)(?=^\[\d+\]|\Z)", re.DOTALL | re.MULTILINE)
+SENTENCE = re.compile(r"[^\s].*?(?:[.!?](?=\s|\Z)|[。！？]|\n|\Z)", re.DOTALL)
+WORD = re.compile(r"[a-z0-9]+|[\u3400-\u9fff]")
+
+SHORTEST = 12
+"""Characters below which a stretch is a heading rather than a sentence."""
+MOST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A sentence of a source and how many of the question's words it shares."""
+
+    number: int
+    sentence: str
+    shared: int
+
+
+def answer(prompt: str) -> str:
+    """Return an answer to a prompt of the byte vocabulary's turns; without sources it says that it has none."""
+    turns = TURN.findall(prompt) or [("user", prompt)]
+    question = next((text for role, text in reversed(turns) if role == "user"), "")
+    sources = [source for _, text in turns for source in SOURCE.findall(text)]
+    quotes = [quote for quote in (best(source, question) for source in sources) if quote]
+    quotes.sort(key=lambda quote: (-quote.shared, quote.number))
+    chosen = sorted(quotes[:MOST], key=lambda quote: quote.number)
+    if not chosen:
+        return f"The fake engine was given no sources. It was asked: {question.strip()[:200]}"
+    return " ".join(cited(quote) for quote in chosen)
+
+
+def best(source: tuple[str, str], question: str) -> Quote | None:
+    """Return the sentence of a (number, text) source that shares most words with the question; the first of equals."""
+    number, text = source
+    wanted = set(WORD.findall(question.lower()))
+    found = [sentence.strip() for sentence in SENTENCE.findall(text)]
+    quotes = [Quote(int(number), s, len(wanted & set(WORD.findall(s.lower())))) for s in found if len(s) >= SHORTEST]
+    return max(quotes, key=lambda quote: quote.shared, default=None)
+
+
+def cited(quote: Quote) -> str:
+    """Return a quote with its source's number before the mark that ends it."""
+    end = quote.sentence[-1] if quote.sentence[-1] in ".!?。！？" else ""
+    body = quote.sentence[: len(quote.sentence) - len(end)]
+    return f"{body} [{quote.number}]{end or '.'}"
+
+
+def prompt_text(prompt: tuple[int, ...] | str) -> str:
+    """Return a prompt as text, its control tokens spelt out."""
+    return prompt if isinstance(prompt, str) else vocabulary.decode(prompt, skip_special_tokens=False)

@@ -1,0 +1,214 @@
+"""vLLM's AsyncLLM as a GenerationEngine, on a CPU or a GPU.
+
+vLLM runs the model in processes of its own; this one hands prompts over and passes on what comes back. Text comes from
+vLLM's incremental detokenizer, which holds back bytes until they are whole characters.
+"""
+
+import asyncio
+import uuid
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from citemesh.errors import InvalidInput, Overloaded, PreconditionFailed, Unavailable
+from citemesh.models import PreparedModel, prepare
+from citemesh.models.digest import tokenizer_digest
+from services.generation.engine import Delta, Finish, ModelFacts, Sampling, State, Usage, Work
+from services.generation.engines import vllm_environment
+from services.generation.engines.text_prompt import TextPrompt
+from services.generation.limits import check_length
+
+Dtype = Literal["auto", "bfloat16", "float16", "float32"]
+SHUTDOWN_S = 2.0
+"""Seconds that vLLM's processes get to end by themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to run and on how much; see GenerationSettings."""
+
+    model: str
+    models_dir: Path
+    device: str = "auto"
+    dtype: Dtype = "auto"
+    max_model_tokens: int = 8192
+    threads: int = 1
+    kv_cache_bytes: int = 1 << 30
+    gpu_memory_utilization: float = 0.9
+    compile: bool = False
+    max_running: int = 16
+    max_requests: int = 64
+
+
+class VllmEngine:
+    """See GenerationEngine. A dead engine stays dead: the process ends and its supervisor starts a new one."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._llm: Any = None
+        self._text: TextPrompt | None = None
+        self._max_tokens = 0
+        self._waiting = 0
+
+    async def start(self) -> ModelFacts:
+        """Prepare and load the model, in a thread: both take their time."""
+        return await asyncio.to_thread(self._load)
+
+    async def stop(self) -> None:
+        """End vLLM's processes; requests in progress are aborted."""
+        llm, self._llm = self._llm, None
+        if llm is not None:
+            await asyncio.to_thread(llm.shutdown, SHUTDOWN_S)
+
+    async def state(self) -> State:
+        """Say how the engine is: its own count of unfinished requests, and how many of them its scheduler lets wait."""
+        if self._llm is None or self._llm.errored:
+            return State(healthy=False)
+        unfinished = self._llm.get_num_unfinished_requests()
+        waiting = min(self._waiting, unfinished)
+        return State(True, unfinished - waiting, waiting)
+
+    async def generate(self, work: Work) -> AsyncGenerator[Delta, None]:
+        """Write; closing or cancelling the generator aborts the request at once."""
+        llm = self._living()
+        ids = await self._ids(work.prompt)
+        check_length(len(ids), self._max_tokens)
+        written = 0
+        try:
+            async with aclosing(self._outputs(llm, ids, work)) as outputs:
+                async for output in outputs:
+                    (choice,) = output.outputs
+                    written += len(choice.token_ids)
+                    usage = Usage(len(ids), written, output.num_cached_tokens or 0) if output.finished else None
+                    finish = Finish(choice.finish_reason) if output.finished else None
+                    yield Delta(choice.text, tuple(choice.token_ids), finish, usage)
+        except Exception as fault:
+            raise _translated(fault) from fault
+
+    def _outputs(self, llm: Any, ids: list[int], work: Work) -> AsyncGenerator[Any, None]:
+        from vllm.inputs.engine import tokens_input
+
+        room = self._max_tokens - len(ids)
+        outputs: AsyncGenerator[Any, None] = llm.generate(
+            tokens_input(ids), _params(work.sampling, room), request_id=uuid.uuid4().hex, priority=work.priority
+        )
+        return outputs
+
+    async def _ids(self, prompt: tuple[int, ...] | str) -> list[int]:
+        if isinstance(prompt, tuple):
+            return list(prompt)
+        if self._text is None:
+            raise Unavailable("the language model")
+        return await asyncio.to_thread(self._text.ids, prompt)
+
+    def _living(self) -> Any:
+        if self._llm is None or self._llm.errored:
+            raise Unavailable("the language model's engine")
+        return self._llm
+
+    def _load(self) -> ModelFacts:
+        vllm_environment.prepare(self._options.threads)
+        model = prepare(self._options.model, self._options.models_dir)
+        self._max_tokens = min(self._options.max_model_tokens, model.max_tokens or self._options.max_model_tokens)
+        self._text = TextPrompt(model.directory)
+        self._llm = self._build(model)
+        return ModelFacts(model.name, self._max_tokens, tokenizer_digest(model.directory), "vllm")
+
+    def _build(self, model: PreparedModel) -> Any:
+        """Start vLLM. Raises PreconditionFailed with vLLM's own words where it can't."""
+        try:
+            from vllm.engine.arg_utils import AsyncEngineArgs
+            from vllm.v1.engine.async_llm import AsyncLLM
+            from vllm.v1.metrics.loggers import StatLoggerBase
+
+            memory = _memory(self._options)
+            arguments = AsyncEngineArgs(
+                model=str(model.directory),
+                served_model_name=model.name,
+                dtype=self._options.dtype,
+                max_model_len=self._max_tokens,
+                max_num_seqs=self._options.max_running,
+                max_num_queued_reqs=self._options.max_requests,
+                enforce_eager=not self._options.compile,
+                scheduling_policy="priority",
+                enable_prefix_caching=True,
+                enable_log_requests=False,
+                disable_log_stats=True,
+                **memory,
+            )
+            return AsyncLLM.from_engine_args(arguments, stat_loggers=[self._watcher(StatLoggerBase)])
+        except ImportError as fault:
+            remedy = "install citemesh[generation-cpu], or citemesh[generation-gpu] where there is a GPU"
+            raise PreconditionFailed("VLLM_MISSING", f"vLLM can't be imported: {fault}", remedy) from fault
+        except (RuntimeError, ValueError) as fault:
+            remedy = "see the log above this line; often the memory or max_model_tokens setting is too large"
+            raise PreconditionFailed("VLLM_START", f"vLLM did not start: {fault}", remedy) from fault
+
+    def _watcher(self, base: Any) -> Any:
+        """Return a factory of the logger that vLLM tells its scheduler's state after each step."""
+        engine = self
+
+        class Watcher(base):  # type: ignore[misc]  # the base is imported when vLLM is
+            def __init__(self, *_: Any, **__: Any) -> None:
+                pass
+
+            def record(self, scheduler_stats: Any, *_: Any, **__: Any) -> None:
+                if scheduler_stats is not None:
+                    engine._waiting = scheduler_stats.num_waiting_reqs + scheduler_stats.num_skipped_waiting_reqs
+
+            def log_engine_initialized(self) -> None:
+                pass
+
+        return Watcher
+
+
+def _memory(options: Options) -> dict[str, Any]:
+    """Return the memory arguments of the platform that vLLM found. Raises PreconditionFailed for the wrong one."""
+    from vllm.platforms import current_platform
+
+    found = "cpu" if current_platform.is_cpu() else "cuda"
+    if options.device not in ("auto", found):
+        extra = "generation-gpu" if options.device == "cuda" else "generation-cpu"
+        fault = f"the installed vLLM runs on {found}, the device setting wants {options.device}"
+        raise PreconditionFailed("WRONG_DEVICE", fault, f"install citemesh[{extra}], or set the device to auto")
+    if found == "cpu":
+        return {"kv_cache_memory_bytes": options.kv_cache_bytes}
+    return {"gpu_memory_utilization": options.gpu_memory_utilization}
+
+
+def _params(sampling: Sampling, room: int) -> Any:
+    from vllm import SamplingParams
+    from vllm.sampling_params import RequestOutputKind
+
+    return SamplingParams(
+        temperature=sampling.temperature,
+        top_p=sampling.top_p,
+        max_tokens=min(sampling.max_tokens, room),
+        stop=list(sampling.stop),
+        seed=sampling.seed,
+        repetition_penalty=sampling.repetition_penalty,
+        output_kind=RequestOutputKind.DELTA,
+    )
+
+
+def _translated(fault: Exception) -> Exception:
+    """Return an error of vLLM as one of CiteMesh; others are left as they are."""
+    from vllm.exceptions import MaxQueuedTokensError, QueueOverflowError, VLLMValidationError
+    from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
+
+    if isinstance(fault, VLLMValidationError):
+        return InvalidInput(_field(fault), fault.args[0], "correct it and send the request again")
+    if isinstance(fault, QueueOverflowError | MaxQueuedTokensError):
+        return Overloaded("the language model's queue", 1.0)
+    if isinstance(fault, EngineDeadError | EngineGenerateError):
+        return Unavailable("the language model's engine", 5.0)
+    return fault
+
+
+def _field(fault: Any) -> str:
+    """Return the request's field that vLLM complains about."""
+    parameter = fault.parameter or ""
+    known = ("temperature", "top_p", "max_tokens", "stop", "seed", "repetition_penalty")
+    return f"sampling.{parameter}" if parameter in known else "prompt"

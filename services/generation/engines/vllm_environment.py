@@ -1,0 +1,34 @@
+"""The environment that vLLM reads: set here, in one place, before it is first imported."""
+
+import logging
+import os
+
+QUIET = ("vllm", "transformers", "torch")
+
+
+def prepare(threads: int) -> None:
+    """Set what vLLM and the libraries below it read when they are imported. Call it before the first import.
+
+    The threads are not tied to cores: on a small machine the other rooms need them too, and a tied thread waits for
+    its own core while another is idle. Nothing is reported to anybody, and no model hub is asked once a model is
+    prepared. vLLM leaves the logs to this process, at warnings and above. Compiled models skip an artefact that vLLM
+    0.32 writes and can't read back on CPUs, so that the second start needn't compile again.
+    """
+    os.environ.update(
+        {
+            "OMP_NUM_THREADS": str(threads),
+            "MKL_NUM_THREADS": str(threads),
+            "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+            "VLLM_NO_USAGE_STATS": "1",
+            "VLLM_DO_NOT_TRACK": "1",
+            "DO_NOT_TRACK": "1",
+            "HF_HUB_OFFLINE": "1",
+            "TRANSFORMERS_OFFLINE": "1",
+            "TOKENIZERS_PARALLELISM": "false",
+            "VLLM_CONFIGURE_LOGGING": "0",
+            "VLLM_USE_AOT_COMPILE": "0",
+            "TQDM_DISABLE": "1",
+        }
+    )
+    for name in QUIET:
+        logging.getLogger(name).setLevel(logging.WARNING)

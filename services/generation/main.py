@@ -1,0 +1,67 @@
+"""The generation room's process.
+
+The model's worker processes import this module again, so it stays light: an engine is imported when it is chosen.
+"""
+
+import sys
+from typing import TYPE_CHECKING
+
+from citemesh.api.generation.v1.generation_service_pb2_grpc import add_GenerationServiceServicer_to_server
+from citemesh.kit.server import Registration, Room, run_room
+from services.generation.host import Host
+from services.generation.service import GenerationService
+from services.generation.settings import GenerationSettings
+
+if TYPE_CHECKING:
+    from services.generation.engine import GenerationEngine
+
+SERVICE = "citemesh.api.generation.v1.GenerationService"
+
+
+def build(settings: GenerationSettings) -> Room:
+    """Wire the room; nothing is loaded before its start."""
+    host = Host(make_engine(settings), settings.max_requests)
+    service = GenerationService(host, settings)
+    return Room(
+        name="generation",
+        services=[Registration(SERVICE, lambda server: add_GenerationServiceServicer_to_server(service, server))],
+        start=host.start,
+        stop=host.stop,
+        healthy=host.healthy,
+        failed=host.lost if settings.exit_on_engine_death else None,
+    )
+
+
+def make_engine(settings: GenerationSettings) -> "GenerationEngine":
+    """Make the engine that the settings name, without loading its model."""
+    if settings.engine == "fake":
+        from services.generation.engines.fake import FakeEngine, Faults
+
+        faults = Faults(settings.fake_delay_s, settings.fake_die_after, settings.fake_refuse)
+        return FakeEngine(faults, settings.max_running, settings.max_model_tokens)
+    from services.generation.engines.vllm_engine import Options, VllmEngine
+
+    return VllmEngine(
+        Options(
+            model=settings.model,
+            models_dir=settings.models_dir.expanduser(),
+            device=settings.device,
+            dtype=settings.dtype,
+            max_model_tokens=settings.max_model_tokens,
+            threads=settings.threads,
+            kv_cache_bytes=int(settings.kv_cache_gib * (1 << 30)),
+            gpu_memory_utilization=settings.gpu_memory_utilization,
+            compile=settings.compile,
+            max_running=settings.max_running,
+            max_requests=settings.max_requests,
+        )
+    )
+
+
+def main() -> int:
+    """Run until told to stop; return the exit status."""
+    return run_room(GenerationSettings, build)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
