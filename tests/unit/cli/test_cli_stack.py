@@ -1,6 +1,9 @@
 """A stack of healthy nothings: what is started, found, restarted, refused and stopped."""
 
+import asyncio
+import json
 import os
+import signal
 import socket
 import sys
 from collections.abc import Callable
@@ -145,6 +148,49 @@ async def test_sidecars_are_healthy_and_ask_for_keys(options: Callable[..., Stac
         before = stack.pids()
         await stack.wait_restarted("tokenizer-sidecar", stack.kill("tokenizer-sidecar"))
     assert not any(alive(pid) for pid in before.values())
+
+
+async def citemesh(stack: Stack, *arguments: str) -> tuple[int, str]:
+    """Run a command in a process of its own: its exit status and all that it wrote."""
+    command = [sys.executable, "-m", "citemesh.cli", *arguments, "--state-dir", str(stack.options.state_dir)]
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    output, _ = await process.communicate()
+    return process.returncode or 0, output.decode()
+
+
+@pytest.mark.real
+async def test_keys_and_policies_change_under_a_running_mesh(
+    options: Callable[..., StackOptions], tmp_path: Path
+) -> None:
+    """An app that has no Ask answers UNIMPLEMENTED (status 1): the call got through."""
+    async with running_stack(options(mesh=True)) as stack:
+        assert (await citemesh(stack, "ask", "Why?"))[0] == 1
+        status, output = await citemesh(stack, "ask", "Why?", "--key", "cm_00000000_" + "x" * 43)
+        assert (status, "what to do" in output) == (4, True)
+
+        status, key = await citemesh(stack, "policy", "key", "add", "user:ann")
+        assert status == 0
+        assert (await citemesh(stack, "ask", "Why?", "--key", key.strip()))[0] == 1
+        assert (await citemesh(stack, "policy", "key", "remove", key.split("_")[1]))[0] == 0
+        assert (await citemesh(stack, "ask", "Why?", "--key", key.strip()))[0] == 4
+
+        broken = tmp_path / "broken.wasm"
+        broken.write_bytes(b"no code")
+        status, output = await citemesh(stack, "policy", "push", "--wasm", str(broken))
+        assert status == 1
+        assert output.count("refused") >= 5
+        assert (await citemesh(stack, "ask", "Why?"))[0] == 1
+        status, output = await citemesh(stack, "policy", "push")
+        assert (status, output.count(": live")) == (0, 5)
+
+        status, output = await citemesh(stack, "mesh", "status", "--json")
+        assert status == 0
+        assert [json.loads(line)["ready"] for line in output.splitlines()] == [True] * 5
+        os.kill(stack.pids()["reranker-sidecar"], signal.SIGSTOP)
+        assert (await citemesh(stack, "mesh", "status"))[0] == 1
+        os.kill(stack.pids()["reranker-sidecar"], signal.SIGCONT)
 
 
 @pytest.mark.real
