@@ -1,6 +1,6 @@
 """A whole answer, gathered from its events."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
@@ -70,9 +70,5 @@ async def _chain(head: list[AskEvent], rest: AsyncGenerator[AskEvent]) -> AsyncG
     async with aclosing(rest):
         for event in head:
             yield event
-        async for event in _iterate(rest):
+        async for event in rest:
             yield event
-
-
-def _iterate(events: AsyncIterator[AskEvent]) -> AsyncIterator[AskEvent]:
-    return events

@@ -23,7 +23,7 @@ from citemesh.client.types import (
 )
 from citemesh.errors import InvalidInput
 from gateway.answering import Answering
-from gateway.query.question import SOURCE_TYPES
+from gateway.query.question import SOURCE_TYPES, check_text
 from gateway.rest.answer import Answer, begin, gather
 from gateway.rest.body import as_kind, optional, read_object
 from gateway.rest.errors import problem
@@ -55,19 +55,22 @@ def question(body: dict[str, Any]) -> Question:
     """The question in a body. Raises InvalidInput naming the body's own field."""
     if "query" not in body:
         raise InvalidInput("query", "is missing", "send the question as a text")
-    temperature = optional(body, "temperature", float, -1.0)
-    try:
-        return Question(
-            question=as_kind("query", body["query"], str),
-            collection=optional(body, "collection", str, ""),
-            mode=optional(body, "mode", str, ""),
-            max_tokens=optional(body, "max_tokens", int, 0),
-            source_types=source_types(body.get("source_preference")),
-            temperature=None if body.get("temperature") is None else temperature,
-            thread_id=optional(body, "thread_id", str, ""),
-        )
-    except OverflowError:
-        raise InvalidInput("max_tokens", "is too large", "use 1 to 4096") from None
+    text = as_kind("query", body["query"], str)
+    check_text("query", text)
+    return Question(
+        question=text,
+        collection=optional(body, "collection", str, ""),
+        mode=optional(body, "mode", str, ""),
+        max_tokens=optional(body, "max_tokens", int, 0),
+        source_types=source_types(body.get("source_preference")),
+        temperature=temperature(body),
+        thread_id=optional(body, "thread_id", str, ""),
+    )
+
+
+def temperature(body: dict[str, Any]) -> float | None:
+    """Softness of the model's choice; None where the body doesn't say."""
+    return None if body.get("temperature") is None else optional(body, "temperature", float, 0.0)
 
 
 def source_types(preference: Any) -> tuple[str, ...]:

@@ -17,11 +17,12 @@ from starlette.responses import JSONResponse, Response
 from citemesh.client.types import AskEvent, DoneEvent, Question, SourcesEvent
 from citemesh.errors import InvalidInput, NotFound
 from gateway.answering import Answering
+from gateway.query.question import check_text
 from gateway.rest.answer import Answer, begin, gather
 from gateway.rest.body import as_kind, optional, read_object
 from gateway.rest.errors import problem
 from gateway.rest.gone import unless_gone
-from gateway.rest.native import source, source_types
+from gateway.rest.native import source, source_types, temperature
 from gateway.rest.sse import DONE, EventStream, frame
 
 MODELS = {"citemesh": "", "citemesh-extractive": "extractive"}
@@ -85,7 +86,7 @@ def question(body: dict[str, Any], mode: str) -> Question:
         mode=mode,
         max_tokens=optional(body, limit, int, 0),
         source_types=source_types(body.get("source_preference")),
-        temperature=None if body.get("temperature") is None else optional(body, "temperature", float, 0.0),
+        temperature=temperature(body),
     )
 
 
@@ -97,7 +98,10 @@ def asked(messages: Any) -> str:
     for at in range(len(turns) - 1, -1, -1):
         turn = as_kind(f"messages[{at}]", turns[at], dict)
         if turn.get("role") == "user":
-            return _content(f"messages[{at}].content", turn.get("content"))
+            field = f"messages[{at}].content"
+            text = _content(field, turn.get("content"))
+            check_text(field, text)
+            return text
     raise InvalidInput("messages", "has no message of the role user", "send the question as a user message")
 
 
