@@ -1,8 +1,8 @@
-"""Client spans of streaming calls.
+"""Client spans of calls.
 
-OpenTelemetry's aio client interceptors hand back a bare generator for a streaming call: cancelling the call then
-doesn't reach the wire and its span stays open when the caller leaves early
-(https://github.com/open-telemetry/opentelemetry-python-contrib/issues/1894). These keep the call itself, so that
+OpenTelemetry's aio client interceptors hand back a bare generator for a streaming call, and wait for the end of a
+unary one themselves: cancelling the call then doesn't reach the wire and its span stays open when the caller leaves
+early (https://github.com/open-telemetry/opentelemetry-python-contrib/issues/1894). These keep the call itself, so that
 cancellation works, and end the span when the call is done, however it ends.
 """
 
@@ -14,6 +14,14 @@ from opentelemetry.propagate import inject
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, get_tracer, set_span_in_context
 
 tracer = get_tracer("citemesh.client")
+
+
+class UnaryUnaryTracing(grpc.aio.UnaryUnaryClientInterceptor):  # type: ignore[type-arg]  # generic in the stubs alone
+    """A client span around a call with one request and one response."""
+
+    async def intercept_unary_unary(self, continuation: Any, details: ClientCallDetails, request: Any) -> Any:
+        """Makes the call within a span."""
+        return await _traced(continuation, details, request)
 
 
 class UnaryStreamTracing(grpc.aio.UnaryStreamClientInterceptor):  # type: ignore[type-arg]  # generic in the stubs alone
