@@ -179,8 +179,8 @@ class Documents(Protocol):
         Raises NotFound for an unknown collection, PreconditionFailed for another embedding than the collection's.
         """
 
-    async def document(self, collection: str, document_id: str) -> tuple[DocumentInfo, str]:
-        """Reads a document and its text. Raises NotFound."""
+    async def document(self, collection: str, document_id: str, with_text: bool = True) -> tuple[DocumentInfo, str]:
+        """Reads a document and its text, which is empty where it isn't wanted. Raises NotFound."""
 
     async def documents(self, collection: str, after: str, limit: int) -> tuple[DocumentInfo, ...]:
         """Lists by id, those after `after`, at most `limit`. Raises NotFound for an unknown collection."""

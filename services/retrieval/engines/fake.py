@@ -79,12 +79,12 @@ class FakeEngine:
         self._sequence += 1
         return self._sequence
 
-    async def document(self, collection: str, document_id: str) -> tuple[DocumentInfo, str]:
+    async def document(self, collection: str, document_id: str, with_text: bool = True) -> tuple[DocumentInfo, str]:
         """Reads a document and its text."""
         found = self._find(collection).documents.get(document_id)
         if found is None:
             raise NotFound("document", document_id, "ListDocuments answers the ids of a collection")
-        return found.info, found.text
+        return found.info, found.text if with_text else ""
 
     async def documents(self, collection: str, after: str, limit: int) -> tuple[DocumentInfo, ...]:
         """Lists documents."""

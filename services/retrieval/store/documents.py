@@ -72,7 +72,8 @@ def info(connection: sqlite3.Connection, row: tuple[Any, ...]) -> DocumentInfo:
     number, *said, ingested_at, published_at = row
     found = connection.execute("SELECT key, value FROM metadata WHERE document = ? ORDER BY key", (number,))
     published = None if published_at is None else datetime.fromtimestamp(published_at, UTC)
-    return DocumentInfo(*said, datetime.fromisoformat(ingested_at), published, dict(found.fetchall()))
+    fields: list[Any] = [*said, datetime.fromisoformat(ingested_at), published, dict(found.fetchall())]
+    return DocumentInfo(*fields)
 
 
 def _number(connection: sqlite3.Connection, collection: int, document_id: str) -> int | None:

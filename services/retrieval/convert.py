@@ -1,0 +1,274 @@
+"""Messages of the retrieval API to this room's values and back, with every check of a field."""
+
+import base64
+import binascii
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from citemesh.api.common.v1 import span_pb2
+from citemesh.api.retrieval.v1 import collection_service_pb2 as collections_pb
+from citemesh.api.retrieval.v1 import document_service_pb2 as documents_pb
+from citemesh.api.retrieval.v1 import passage_pb2
+from citemesh.api.retrieval.v1 import retrieval_service_pb2 as search_pb
+from citemesh.errors import InvalidInput
+from services.retrieval.engine import (
+    DEFAULT_COLLECTION,
+    CollectionInfo,
+    DocumentInfo,
+    Filter,
+    Found,
+    Mode,
+    Place,
+    Query,
+    Results,
+)
+from services.retrieval.ingest.upload import End, Header, Part, Progress
+
+MAX_TOP_K = 1000
+MAX_QUERY = 32_768
+MAX_PAGE = 1000
+MAX_DELETED = 1000
+MAX_FILTER_VALUES = 1000
+_PAGE = 100
+_TOP_K = 10
+_LONGEST_PART = 1024 * 1024
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_MODES: dict[int, Mode] = {
+    search_pb.SEARCH_MODE_UNSPECIFIED: "hybrid",
+    search_pb.SEARCH_MODE_HYBRID: "hybrid",
+    search_pb.SEARCH_MODE_DENSE: "dense",
+    search_pb.SEARCH_MODE_LEXICAL: "lexical",
+}
+
+
+def query(request: search_pb.SearchRequest) -> Query:
+    """A search, without its vector."""
+    text = request.query
+    if not text.strip():
+        raise InvalidInput("query", "it is empty", "ask something")
+    if len(text) > MAX_QUERY:
+        raise InvalidInput("query", f"it has {len(text)} characters", f"ask in up to {MAX_QUERY}")
+    if request.mode not in _MODES:
+        raise InvalidInput("mode", f"{request.mode} is no search mode", "leave it out for hybrid")
+    return Query(
+        collection=collection(request.collection),
+        text=text,
+        top_k=_bounded("top_k", request.top_k, _TOP_K, MAX_TOP_K),
+        mode=_MODES[request.mode],
+        filter=_filter(request.filter),
+        with_token_ids=request.with_token_ids,
+    )
+
+
+def results(found: Results) -> search_pb.SearchResponse:
+    """The answer to a search."""
+    return search_pb.SearchResponse(passages=map(passage, found.found), sequence_number=found.sequence)
+
+
+def passage(found: Found) -> passage_pb2.Passage:
+    """One found chunk."""
+    chunk, document = found.chunk, found.document
+    return passage_pb2.Passage(
+        chunk_id=chunk.chunk_id,
+        document_id=document.document_id,
+        collection=document.collection,
+        title=document.title,
+        uri=document.uri,
+        location=_location(chunk.place),
+        text=chunk.text,
+        token_ids=chunk.tokens.ids,
+        tokenizer_digest=chunk.tokens.digest,
+        scores=passage_pb2.Scores(fused=found.fused, dense=found.dense, lexical=found.lexical),
+        metadata=document.metadata,
+        published_at=_timestamp(document.published_at),
+    )
+
+
+def part(request: documents_pb.IngestRequest) -> Part:
+    """One message of an ingest stream."""
+    kind = request.WhichOneof("part")
+    if kind == "header":
+        return _header(request.header)
+    if kind == "data":
+        if len(request.data) > _LONGEST_PART:
+            raise InvalidInput("data", f"it has {len(request.data)} bytes", "send up to 1 MiB a part")
+        return request.data
+    if kind == "end":
+        return End()
+    raise InvalidInput("part", "the message holds none", "send a header, data or an end")
+
+
+def progress(report: Progress) -> documents_pb.IngestResponse:
+    """One document's progress."""
+    fault = report.fault
+    error = documents_pb.IngestError(reason=fault.reason, message=fault.message, remedy=fault.remedy) if fault else None
+    return documents_pb.IngestResponse(
+        correlation_id=report.correlation_id,
+        document_id=report.document_id,
+        state=f"INGEST_STATE_{report.state.upper()}",
+        chunks=report.chunks,
+        characters=report.characters,
+        error=error,
+    )
+
+
+def document(info: DocumentInfo) -> documents_pb.Document:
+    """A document without its text."""
+    return documents_pb.Document(
+        document_id=info.document_id,
+        collection=info.collection,
+        title=info.title,
+        uri=info.uri,
+        source_type=info.source_type,
+        language=info.language,
+        content_sha256=info.content_sha256,
+        size_bytes=info.size_bytes,
+        characters=info.characters,
+        chunks=info.chunks,
+        pages=info.pages,
+        ingested_at=_timestamp(info.ingested_at),
+        metadata=info.metadata,
+    )
+
+
+def document_text(
+    request: documents_pb.GetDocumentRequest, info: DocumentInfo, text: str, most_bytes: int
+) -> documents_pb.GetDocumentResponse:
+    """A document and the stretch of its text that was asked for. Raises InvalidInput."""
+    if request.without_text:
+        return documents_pb.GetDocumentResponse(document=document(info))
+    start, end = _stretch(request, len(text))
+    wanted = text[start:end]
+    if len(wanted.encode()) > most_bytes:
+        raise InvalidInput(
+            "span", f"{end - start} characters are over a message's limit", "ask for a span, one after another"
+        )
+    span = span_pb2.Span(start=start, end=end)
+    return documents_pb.GetDocumentResponse(document=document(info), text=wanted, span=span)
+
+
+def collection_info(info: CollectionInfo) -> collections_pb.Collection:
+    """A collection."""
+    return collections_pb.Collection(
+        name=info.name,
+        embedding_model=info.embedding.model,
+        dimension=info.embedding.dimension,
+        documents=info.documents,
+        chunks=info.chunks,
+        created_at=_timestamp(info.created_at),
+    )
+
+
+def collection(name: str) -> str:
+    """A collection's name; the default's for an empty one."""
+    return name or DEFAULT_COLLECTION
+
+
+def new_collection(name: str) -> str:
+    """A name that a collection may have."""
+    if not _NAME.fullmatch(name):
+        raise InvalidInput(
+            "name", f"{name[:80]!r} is no name", 'use 1 to 64 of a-z, 0-9, "-" and "_", a letter or digit first'
+        )
+    return name
+
+
+def deletion(request: documents_pb.DeleteDocumentsRequest) -> Sequence[str]:
+    """Ids to delete. Raises InvalidInput without any: nothing goes by leaving a field empty."""
+    ids = list(request.document_ids)
+    if not ids:
+        raise InvalidInput("document_ids", "it is empty", "name the documents to delete")
+    if len(ids) > MAX_DELETED:
+        raise InvalidInput("document_ids", f"it has {len(ids)} entries", f"delete up to {MAX_DELETED} at once")
+    if "" in ids:
+        raise InvalidInput("document_ids", "one of them is empty", "name the documents to delete")
+    return ids
+
+
+def page_size(asked: int) -> int:
+    """Entries of a page."""
+    return _bounded("page_size", asked, _PAGE, MAX_PAGE)
+
+
+def page_start(token: str) -> str:
+    """What a page begins after. Raises InvalidInput for a token that no answer gave."""
+    try:
+        return base64.urlsafe_b64decode(token.encode("ascii")).decode("utf-8")
+    except (binascii.Error, ValueError):
+        raise InvalidInput("page_token", "no answer gave it", "send a next_page_token, or nothing") from None
+
+
+def page_token(last: str) -> str:
+    """Token of the page after an entry."""
+    return base64.urlsafe_b64encode(last.encode()).decode("ascii")
+
+
+def _bounded(field: str, asked: int, default: int, most: int) -> int:
+    if not 0 <= asked <= most:
+        raise InvalidInput(field, f"{asked} is out of range", f"ask for 1 to {most}, or 0 for {default}")
+    return asked or default
+
+
+def _filter(message: search_pb.SearchFilter) -> Filter:
+    for field in ("document_ids", "source_types", "domains", "languages", "metadata"):
+        if len(getattr(message, field)) > MAX_FILTER_VALUES:
+            raise InvalidInput(f"filter.{field}", "it has too many entries", f"name up to {MAX_FILTER_VALUES}")
+    if any(not name.strip("-. ") for name in message.domains):
+        raise InvalidInput("filter.domains", "one of them is empty", 'name domains, with a "-" before denied ones')
+    return Filter(
+        document_ids=tuple(message.document_ids),
+        source_types=tuple(message.source_types),
+        domains=tuple(message.domains),
+        languages=tuple(message.languages),
+        published_after=_datetime(message, "published_after"),
+        published_before=_datetime(message, "published_before"),
+        metadata=dict(message.metadata),
+    )
+
+
+def _header(message: documents_pb.DocumentHeader) -> Header:
+    return Header(
+        correlation_id=message.correlation_id,
+        collection=collection(message.collection),
+        document_id=message.document_id,
+        title=message.title,
+        uri=message.uri,
+        media_type=message.media_type,
+        size_bytes=message.size_bytes,
+        metadata=dict(message.metadata),
+    )
+
+
+def _stretch(request: documents_pb.GetDocumentRequest, length: int) -> tuple[int, int]:
+    if not request.HasField("span"):
+        return 0, length
+    start, end = request.span.start, request.span.end
+    if not 0 <= start <= end <= length:
+        raise InvalidInput("span", f"{start}..{end} is not within the text", f"ask within 0..{length}")
+    return start, end
+
+
+def _location(place: Place) -> span_pb2.Location:
+    span = span_pb2.Span(start=place.start, end=place.end)
+    return span_pb2.Location(span=span, page=place.page, headings=place.headings)
+
+
+def _timestamp(at: datetime | None) -> Timestamp | None:
+    if at is None:
+        return None
+    message = Timestamp()
+    message.FromDatetime(at.astimezone(UTC))
+    return message
+
+
+def _datetime(message: search_pb.SearchFilter, field: str) -> datetime | None:
+    if not message.HasField(field):
+        return None
+    stamp: Timestamp = getattr(message, field)
+    try:
+        return stamp.ToDatetime(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise InvalidInput(f"filter.{field}", "it is no date", "send a date of the years 1 to 9999") from None

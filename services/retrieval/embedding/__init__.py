@@ -1,0 +1,1 @@
+"""From text to vectors: the encoders, and the queue in front of them."""

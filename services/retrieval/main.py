@@ -1,0 +1,139 @@
+"""Wires the retrieval room: settings, engine, embedding, ingestion, services."""
+
+import asyncio
+import sys
+
+from citemesh.api.retrieval.v1 import collection_service_pb2_grpc as collections_grpc
+from citemesh.api.retrieval.v1 import document_service_pb2_grpc as documents_grpc
+from citemesh.api.retrieval.v1 import retrieval_service_pb2_grpc as search_grpc
+from citemesh.client.mesh import Mesh
+from citemesh.errors import NotFound
+from citemesh.kit.server import Registration, Room, run_room
+from services.retrieval.embedding.encoder import Encoder
+from services.retrieval.embedding.queue import EmbeddingQueue
+from services.retrieval.engine import DEFAULT_COLLECTION, Engine
+from services.retrieval.fuse import Weights
+from services.retrieval.ingest.budget import Budget
+from services.retrieval.ingest.chunk import ChunkSize
+from services.retrieval.ingest.reader import DirectReader, DocumentReader, ProcessReader
+from services.retrieval.intake import Intake
+from services.retrieval.mesh_tokenizer import MeshTokenizer
+from services.retrieval.pipeline import Pipeline
+from services.retrieval.service import CollectionService, DocumentService, RetrievalService
+from services.retrieval.settings import RetrievalSettings
+from services.retrieval.tokens import NoTokenizer, PassageTokenizer, TokenFiller
+
+_API = "citemesh.api.retrieval.v1"
+
+
+def build(settings: RetrievalSettings) -> Room:
+    """The room as the settings say; nothing is loaded or opened before it starts."""
+    mesh = Mesh(settings.targets, _key(settings))
+    tokenizer = MeshTokenizer(mesh) if "tokenizer" in settings.targets else NoTokenizer()
+    parts = Parts(settings, engine_of(settings), tokenizer, mesh)
+    return Room("retrieval", registrations(parts, settings), parts.start, parts.stop, parts.healthy)
+
+
+class Parts:
+    """What the room is made of, and the order in which it starts and stops."""
+
+    def __init__(
+        self, settings: RetrievalSettings, engine: Engine, tokenizer: PassageTokenizer, mesh: Mesh | None = None
+    ) -> None:
+        self.engine = engine
+        self.embeddings = EmbeddingQueue(lambda: encoder_of(settings), settings.batch_tokens)
+        self.tokens = TokenFiller(engine, tokenizer, settings.tokens_interval_s)
+        self.reader = reader_of(settings)
+        self._mesh = mesh
+        size = ChunkSize(settings.chunk_tokens, settings.chunk_overlap)
+        pipeline = Pipeline(engine, self.reader, self.embeddings, self.tokens, size)
+        budget = Budget(settings.documents_at_once, settings.documents_mib << 20)
+        self.intake = Intake(pipeline, budget, settings.most_document_mib << 20, settings.idle_s)
+
+    async def start(self) -> None:
+        """Opens the store and loads the model side by side; makes the default collection in an empty store."""
+        started = await asyncio.gather(self.engine.open(), self.embeddings.start(), return_exceptions=True)
+        if failure := next((it for it in started if isinstance(it, BaseException)), None):
+            raise failure
+        try:
+            await self.engine.collection(DEFAULT_COLLECTION)
+        except NotFound:
+            await self.engine.create(DEFAULT_COLLECTION, self.embeddings.encoder.embedding)
+        self.tokens.start()
+
+    async def stop(self) -> None:
+        """Stops what feeds the store before the store."""
+        await self.tokens.stop()
+        await self.reader.close()
+        await self.embeddings.stop()
+        await self.engine.close()
+        if self._mesh is not None:
+            await self._mesh.__aexit__(None, None, None)
+
+    async def healthy(self) -> bool:
+        """Whether the model runs and the store answers."""
+        return self.embeddings.healthy and await self.engine.healthy()
+
+
+def registrations(parts: Parts, settings: RetrievalSettings) -> list[Registration]:
+    """The room's gRPC services."""
+    search = RetrievalService(parts.engine, parts.embeddings, settings.search_timeout_s)
+    documents = DocumentService(parts.engine, parts.intake, settings.max_message_mib << 20)
+    collections = CollectionService(parts.engine, parts.embeddings)
+    return [
+        Registration(
+            f"{_API}.RetrievalService", lambda s: search_grpc.add_RetrievalServiceServicer_to_server(search, s)
+        ),
+        Registration(
+            f"{_API}.DocumentService", lambda s: documents_grpc.add_DocumentServiceServicer_to_server(documents, s)
+        ),
+        Registration(
+            f"{_API}.CollectionService",
+            lambda s: collections_grpc.add_CollectionServiceServicer_to_server(collections, s),
+        ),
+    ]
+
+
+def engine_of(settings: RetrievalSettings) -> Engine:
+    """The engine that the settings name."""
+    weights = Weights(settings.dense_weight, 1 - settings.dense_weight)
+    if settings.engine == "fake":
+        from services.retrieval.engines.fake import FakeEngine
+
+        return FakeEngine(weights)
+    from services.retrieval.engines.durable import DurableEngine
+
+    return DurableEngine(settings.state_dir / "store", weights, settings.candidates, settings.snapshot_after)
+
+
+def encoder_of(settings: RetrievalSettings) -> Encoder:
+    """The embedding model that the settings name, loaded. Takes seconds; a first time up to a minute."""
+    if settings.embedding_engine == "fake":
+        from services.retrieval.embedding.fake import FakeEncoder
+
+        return FakeEncoder()
+    from citemesh.models import prepare
+    from services.retrieval.embedding.torch_encoder import TorchEncoder
+
+    model = prepare(settings.embedding_model, settings.models_dir.expanduser())
+    return TorchEncoder(model, settings.device, settings.embedding_precision, settings.threads)
+
+
+def reader_of(settings: RetrievalSettings) -> DocumentReader:
+    """The reader of documents that the settings name."""
+    if settings.readers == 0:
+        return DirectReader()
+    return ProcessReader(settings.readers, settings.reader_memory_mib, settings.reader_timeout_s)
+
+
+def main() -> int:
+    """Serves until told to stop; returns the exit status."""
+    return run_room(RetrievalSettings, build)
+
+
+def _key(settings: RetrievalSettings) -> str:
+    return settings.key_file.read_text(encoding="utf-8").strip() if settings.key_file else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

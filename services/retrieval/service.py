@@ -1,0 +1,156 @@
+"""The three gRPC services of the room: a call is checked and handed to the engine, its answer turned into messages."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+import grpc
+
+from citemesh.api.retrieval.v1 import collection_service_pb2 as collections_pb
+from citemesh.api.retrieval.v1 import collection_service_pb2_grpc as collections_grpc
+from citemesh.api.retrieval.v1 import document_service_pb2 as documents_pb
+from citemesh.api.retrieval.v1 import document_service_pb2_grpc as documents_grpc
+from citemesh.api.retrieval.v1 import retrieval_service_pb2 as search_pb
+from citemesh.api.retrieval.v1 import retrieval_service_pb2_grpc as search_grpc
+from citemesh.errors import DeadlineExceeded, NotSupported, PreconditionFailed
+from citemesh.kit import deadline
+from services.retrieval import convert
+from services.retrieval.embedding.queue import EmbeddingQueue
+from services.retrieval.engine import Engine, Query
+from services.retrieval.ingest.upload import Part
+from services.retrieval.intake import Intake
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class RetrievalService(search_grpc.RetrievalServiceServicer):
+    """Finds passages."""
+
+    def __init__(self, engine: Engine, embeddings: EmbeddingQueue, timeout_s: float) -> None:
+        self._engine = engine
+        self._embeddings = embeddings
+        self._timeout_s = timeout_s
+
+    async def Search(self, request: search_pb.SearchRequest, context: Context) -> search_pb.SearchResponse:
+        """Embeds the query where the mode needs it, then searches."""
+        query = convert.query(request)
+        try:
+            async with asyncio.timeout(deadline.remaining_s(self._timeout_s)):
+                return convert.results(await self._engine.search(await self._embedded(query)))
+        except TimeoutError:
+            raise DeadlineExceeded("the search was not done") from None
+
+    async def BatchSearch(
+        self, request: search_pb.BatchSearchRequest, context: Context
+    ) -> search_pb.BatchSearchResponse:
+        """Comes later."""
+        raise NotSupported("BatchSearch", "call Search once a query")
+
+    async def _embedded(self, query: Query) -> Query:
+        if query.mode == "lexical":
+            return query
+        vector = await self._embeddings.query(query.text)
+        return replace(query, vector=vector, embedding=self._embeddings.encoder.embedding)
+
+
+class DocumentService(documents_grpc.DocumentServiceServicer):
+    """Takes documents in and gives them back."""
+
+    def __init__(self, engine: Engine, intake: Intake, most_message_bytes: int) -> None:
+        self._engine = engine
+        self._intake = intake
+        self._most_text_bytes = most_message_bytes - 65536
+
+    async def Ingest(
+        self, request_iterator: AsyncIterator[documents_pb.IngestRequest], context: Context
+    ) -> AsyncIterator[documents_pb.IngestResponse]:
+        """Reports each document's progress as it goes."""
+        async with aclosing(_parts(request_iterator)) as parts, aclosing(self._intake.run(parts)) as reports:
+            async for report in reports:
+                yield convert.progress(report)
+
+    async def GetDocument(
+        self, request: documents_pb.GetDocumentRequest, context: Context
+    ) -> documents_pb.GetDocumentResponse:
+        """Reads a document, or a span of its text."""
+        name = convert.collection(request.collection)
+        info, text = await self._engine.document(name, request.document_id, not request.without_text)
+        return convert.document_text(request, info, text, self._most_text_bytes)
+
+    async def ListDocuments(
+        self, request: documents_pb.ListDocumentsRequest, context: Context
+    ) -> documents_pb.ListDocumentsResponse:
+        """Lists documents by id."""
+        size, after = convert.page_size(request.page_size), convert.page_start(request.page_token)
+        found = await self._engine.documents(convert.collection(request.collection), after, size + 1)
+        token = convert.page_token(found[size - 1].document_id) if len(found) > size else ""
+        return documents_pb.ListDocumentsResponse(documents=map(convert.document, found[:size]), next_page_token=token)
+
+    async def DeleteDocuments(
+        self, request: documents_pb.DeleteDocumentsRequest, context: Context
+    ) -> documents_pb.DeleteDocumentsResponse:
+        """Deletes documents by id."""
+        ids = convert.deletion(request)
+        gone = await self._engine.delete(convert.collection(request.collection), ids)
+        return documents_pb.DeleteDocumentsResponse(
+            deleted=gone.deleted, missing=gone.missing, sequence_number=gone.sequence
+        )
+
+
+class CollectionService(collections_grpc.CollectionServiceServicer):
+    """Keeps collections."""
+
+    def __init__(self, engine: Engine, embeddings: EmbeddingQueue) -> None:
+        self._engine = engine
+        self._embeddings = embeddings
+
+    async def CreateCollection(
+        self, request: collections_pb.CreateCollectionRequest, context: Context
+    ) -> collections_pb.CreateCollectionResponse:
+        """Makes a collection for the loaded embedding model."""
+        name, loaded = convert.new_collection(request.name), self._embeddings.encoder.embedding
+        if request.embedding_model not in ("", loaded.model):
+            raise PreconditionFailed(
+                "MODEL_MISMATCH",
+                f"the embedding model {request.embedding_model[:80]!r} is not loaded",
+                f"leave it empty for {loaded.model}, or start the service with that model",
+            )
+        made = await self._engine.create(name, loaded)
+        return collections_pb.CreateCollectionResponse(collection=convert.collection_info(made))
+
+    async def ListCollections(
+        self, request: collections_pb.ListCollectionsRequest, context: Context
+    ) -> collections_pb.ListCollectionsResponse:
+        """Lists collections by name."""
+        size, after = convert.page_size(request.page_size), convert.page_start(request.page_token)
+        found = await self._engine.collections(after, size + 1)
+        token = convert.page_token(found[size - 1].name) if len(found) > size else ""
+        return collections_pb.ListCollectionsResponse(
+            collections=map(convert.collection_info, found[:size]), next_page_token=token
+        )
+
+    async def GetCollection(
+        self, request: collections_pb.GetCollectionRequest, context: Context
+    ) -> collections_pb.GetCollectionResponse:
+        """Reads a collection."""
+        found = await self._engine.collection(convert.collection(request.name))
+        return collections_pb.GetCollectionResponse(collection=convert.collection_info(found))
+
+    async def DeleteCollection(
+        self, request: collections_pb.DeleteCollectionRequest, context: Context
+    ) -> collections_pb.DeleteCollectionResponse:
+        """Comes later."""
+        raise NotSupported("DeleteCollection", "delete its documents with DeleteDocuments")
+
+    async def Snapshot(
+        self, request: collections_pb.SnapshotRequest, context: Context
+    ) -> collections_pb.SnapshotResponse:
+        """Comes later."""
+        raise NotSupported("Snapshot", "stop the service and copy its store")
+
+
+async def _parts(requests: AsyncIterator[documents_pb.IngestRequest]) -> AsyncGenerator[Part, None]:
+    async for request in requests:
+        yield convert.part(request)
