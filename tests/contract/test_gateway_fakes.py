@@ -1,0 +1,235 @@
+"""One question through all five rooms, each its own gRPC server with its fake engine, on unix sockets."""
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from citemesh.client import Mesh
+from citemesh.client.types import (
+    AskEvent,
+    CitationEvent,
+    DeltaEvent,
+    DoneEvent,
+    Question,
+    SourcesEvent,
+    Upload,
+)
+from citemesh.errors import InvalidInput, NotFound, Unavailable
+from citemesh.kit.server import Room, Server
+from citemesh.kit.settings import RoomSettings
+from gateway.main import build as gateway_room
+from gateway.settings import GatewaySettings
+from services.generation.main import build as generation_room
+from services.generation.settings import GenerationSettings
+from services.reranker.main import build as reranker_room
+from services.reranker.settings import RerankerSettings
+from services.retrieval.main import build as retrieval_room
+from services.retrieval.settings import RetrievalSettings
+from services.tokenizer.main import build as tokenizer_room
+from services.tokenizer.settings import TokenizerSettings
+
+PUMP = """# Pump manual
+
+## Operation
+
+The main pump runs at a pressure of 40 bar. It needs fresh oil every 300 hours of operation.
+
+## History
+
+The pump was built in 1987 by the Acme works in Leeds.
+"""
+WHALES = "# Whales\n\nBlue whales live in every ocean. A blue whale eats four tonnes of krill every single day.\n"
+CHINESE = "# 水泵手册\n\n主水泵的工作压力是四十巴。它每运行三百小时需要更换一次润滑油。\n"
+ASKED = "At what pressure does the main pump run?"
+
+
+@dataclass
+class Stack:
+    """Five rooms that run, and a client to all of them."""
+
+    servers: dict[str, Server]
+    client: Mesh
+    http: httpx.AsyncClient
+
+    async def ask(self, question: str, **more: Any) -> list[AskEvent]:
+        return [event async for event in self.client.query.ask(Question(question, **more))]
+
+    async def ingest(self, name: str, text: str, collection: str = "") -> str:
+        upload = Upload(name, text.encode(), collection, uri=f"docs/{name}")
+        states = [progress async for progress in self.client.documents.ingest([upload])]
+        assert states[-1].state == "committed", states[-1]
+        return states[-1].document_id
+
+
+@asynccontextmanager
+async def stack(
+    generation: dict[str, Any] | None = None, gateway: dict[str, Any] | None = None
+) -> AsyncIterator[Stack]:
+    """Runs the rooms for the block."""
+    folder = Path(tempfile.mkdtemp(prefix="cm"))
+    shared: dict[str, Any] = {"state_dir": folder, "drain_s": 0.2}
+    tokenizer = TokenizerSettings(engine="fake", **shared)
+    retrieval = RetrievalSettings(
+        engine="fake", embedding_engine="fake", readers=0, targets={"tokenizer": tokenizer.address}, **shared
+    )
+    rooms: dict[str, tuple[Room, RoomSettings]] = {
+        "tokenizer": (tokenizer_room(tokenizer), tokenizer),
+        "retrieval": (retrieval_room(retrieval), retrieval),
+    }
+    writing = GenerationSettings(engine="fake", **shared, **(generation or {}))
+    rooms["generation"] = (generation_room(writing), writing)
+    judging = RerankerSettings(engine="fake", **shared)
+    rooms["reranker"] = (reranker_room(judging), judging)
+    door = GatewaySettings(**shared, **(gateway or {}))
+    rooms["gateway"] = (gateway_room(door), door)
+    async with AsyncExitStack() as ends:
+        ends.callback(shutil.rmtree, folder, ignore_errors=True)
+        servers = {name: Server(room, settings) for name, (room, settings) in rooms.items()}
+        for server in servers.values():
+            await server.start()
+            ends.push_async_callback(server.stop)
+        targets = {name: settings.address for name, (_, settings) in rooms.items()}
+        client = await ends.enter_async_context(Mesh(targets))
+        http = httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(uds=door.http_socket), base_url="http://gateway")
+        yield Stack(servers, client, await ends.enter_async_context(http))
+
+
+async def check(rooms: Stack, said: list[AskEvent]) -> tuple[str, DoneEvent]:
+    """Every sentence is accounted for, and every citation's span, read back, is the very text."""
+    answer = "".join(event.text for event in said if isinstance(event, DeltaEvent))
+    sources = {s.number: s for event in said if isinstance(event, SourcesEvent) for s in event.sources}
+    at = 0
+    for event in said:
+        if isinstance(event, CitationEvent):
+            assert event.sentence.start == at
+            at = event.sentence.end
+            for citation in event.citations:
+                span = citation.location.span
+                _, text = await rooms.client.documents.get(citation.document_id, citation.collection, span)
+                assert text == citation.quote
+                assert sources[citation.number].document_id == citation.document_id
+    assert at == len(answer)
+    assert isinstance(said[-1], DoneEvent)
+    return answer, said[-1]
+
+
+async def test_a_question_is_answered_with_exact_citations() -> None:
+    async with stack() as rooms:
+        pump = await rooms.ingest("pump.md", PUMP)
+        await rooms.ingest("whales.md", WHALES)
+        said = await rooms.ask(ASKED)
+        answer, done = await check(rooms, said)
+        assert "The main pump runs at a pressure of 40 bar." in answer
+        assert len([event for event in said if isinstance(event, DeltaEvent)]) > 1
+        cited = [c for event in said if isinstance(event, CitationEvent) for c in event.citations]
+        assert any(c.document_id == pump and "40 bar" in c.quote for c in cited)
+        assert (done.finish, done.mode, done.model, done.notice) == ("complete", "generated", "fake-copier", "")
+
+        await rooms.client.documents.delete([pump])
+        said = await rooms.ask(ASKED)
+        await check(rooms, said)
+        sources = [s for event in said if isinstance(event, SourcesEvent) for s in event.sources]
+        assert pump not in [source.document_id for source in sources]
+
+
+async def test_chinese_has_its_citations() -> None:
+    async with stack() as rooms:
+        document = await rooms.ingest("pump.zh.md", CHINESE)
+        said = await rooms.ask("主水泵的工作压力是多少？")
+        answer, _ = await check(rooms, said)
+        assert "主水泵的工作压力是四十巴。" in answer
+        cited = [c for event in said if isinstance(event, CitationEvent) for c in event.citations]
+        assert any(c.document_id == document and "四十巴" in c.quote for c in cited)
+
+
+async def test_stored_ids_reach_the_prompt() -> None:
+    async with stack() as rooms:
+        await rooms.ingest("pump.md", PUMP)
+        passages = await rooms.client.retrieval.search(ASKED, with_token_ids=True)
+        model = (await rooms.client.generation.list())[0]
+        assert {passage.tokenizer_digest for passage in passages} == {model.tokenizer_digest}
+        done = (await rooms.ask(ASKED))[-1]
+        assert isinstance(done, DoneEvent)
+        assert done.usage.prompt_tokens > sum(len(passage.token_ids) for passage in passages)
+
+
+async def test_an_empty_store_has_no_sources_and_an_unknown_collection_is_not_found() -> None:
+    async with stack() as rooms:
+        said = await rooms.ask("anything at all?")
+        assert isinstance(said[-1], DoneEvent)
+        assert said[-1].finish == "no_sources"
+        with pytest.raises(NotFound, match="nope"):
+            await rooms.ask(ASKED, collection="nope")
+        with pytest.raises(InvalidInput):
+            await rooms.ask("x" * 1_000_000)
+        reply = await rooms.http.post("/v1/query", json={"query": ASKED, "collection": "nope"})
+        assert reply.status_code == 404
+
+
+async def test_a_model_that_dies_on_the_way_leaves_an_answer() -> None:
+    async with stack({"fake_die_after": 3, "exit_on_engine_death": False}) as rooms:
+        await rooms.ingest("pump.md", PUMP)
+        said = await rooms.ask(ASKED)
+        answer, done = await check(rooms, said)
+        assert done.finish == "interrupted"
+        assert "40 bar" in answer
+        again = await rooms.ask(ASKED)
+        answer, done = await check(rooms, again)
+        assert (done.finish, done.mode) == ("complete", "extractive")
+        assert "not available" in done.notice
+        assert "40 bar" in answer
+
+
+@pytest.mark.parametrize("gone", ["generation", "reranker", "tokenizer"])
+async def test_a_room_that_is_gone_makes_a_plainer_answer(gone: str) -> None:
+    async with stack() as rooms:
+        await rooms.ingest("pump.md", PUMP)
+        await rooms.servers[gone].stop()
+        async with asyncio.timeout(5):
+            said = await rooms.ask(ASKED)
+        answer, done = await check(rooms, said)
+        assert "40 bar" in answer
+        assert done.notice
+
+
+async def test_without_retrieval_there_is_a_prompt_error() -> None:
+    async with stack() as rooms:
+        await rooms.servers["retrieval"].stop()
+        async with asyncio.timeout(5):
+            with pytest.raises(Unavailable):
+                await rooms.ask(ASKED)
+            assert (await rooms.http.get("/readyz")).status_code == 503
+
+
+async def test_hanging_up_ends_the_work_in_the_last_room() -> None:
+    async with stack({"fake_delay_s": 0.2}) as rooms:
+        await rooms.ingest("pump.md", PUMP)
+        call = asyncio.create_task(rooms.ask(ASKED))
+        await until(rooms, running=1)
+        call.cancel()
+        await asyncio.wait({call})
+        await until(rooms, running=0)
+
+
+async def test_a_crowd_gets_right_answers() -> None:
+    async with stack() as rooms:
+        await rooms.ingest("pump.md", PUMP)
+        await rooms.ingest("whales.md", WHALES)
+        asked = [ASKED, "What does a blue whale eat every day?"] * 16
+        for question, said in zip(asked, await asyncio.gather(*map(rooms.ask, asked)), strict=True):
+            answer, _ = await check(rooms, said)
+            assert ("krill" if "whale" in question else "40 bar") in answer
+
+
+async def until(rooms: Stack, running: int) -> None:
+    async with asyncio.timeout(10):
+        while (await rooms.client.generation.list())[0].running_requests != running:
+            await asyncio.sleep(0.02)
