@@ -7,6 +7,7 @@ caller leaves.
 """
 
 import asyncio
+import itertools
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -62,6 +63,7 @@ class Pool:
         self._threads = ThreadPoolExecutor(limits.threads, thread_name_prefix="tokenizer")
         self._ready = asyncio.Event()
         self._workers: list[asyncio.Task[None]] = []
+        self._at_work: set[Job] = set()
 
     @property
     def running(self) -> bool:
@@ -73,14 +75,12 @@ class Pool:
         self._workers = [asyncio.create_task(self._work()) for _ in range(self._limits.threads)]
 
     async def stop(self) -> None:
-        """Stop the workers; what waits is answered Unavailable."""
+        """Stop the workers; what waits or is worked on is answered Unavailable."""
         for worker in self._workers:
             worker.cancel()
         await asyncio.gather(*self._workers, return_exceptions=True)
-        for queue in self._queues:
-            for job in queue:
-                job.fail(Unavailable("the tokenizer"))
-            queue.clear()
+        for job in (*self._at_work, *itertools.chain(*self._queues)):
+            job.fail(Unavailable("the tokenizer"))
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def encode(
@@ -142,7 +142,9 @@ class Pool:
             if not jobs:
                 self._ready.clear()
                 continue
+            self._at_work.update(jobs)
             fault = await loop.run_in_executor(self._threads, _step, jobs, self._limits.step_characters)
+            self._at_work.difference_update(jobs)
             self._settle(jobs, fault)
 
     def _gather(self) -> list[Job]:
@@ -164,7 +166,7 @@ class Pool:
             company.append(queue.popleft())
         return company
 
-    def _settle(self, jobs: Sequence[Job], fault: BaseException | None) -> None:
+    def _settle(self, jobs: Sequence[Job], fault: Exception | None) -> None:
         self.load.steps += 1
         self.load.batched += len(jobs)
         for job in jobs:
@@ -177,14 +179,18 @@ class Pool:
                 self._ready.set()
 
 
-def _step(jobs: Sequence[Job], size: int) -> BaseException | None:
-    """Work in a thread. What goes wrong is returned, as a panic of a native library is no Exception."""
+def _step(jobs: Sequence[Job], size: int) -> Exception | None:
+    """Work in a thread; return what goes wrong. A native library's panic is no Exception, so it is put into one."""
     try:
         first = jobs[0]
         if isinstance(first, Call):
             first.step()
         else:
             encode_step([job for job in jobs if isinstance(job, Encode)], size)
-    except BaseException as fault:
+    except Exception as fault:
         return fault
+    except BaseException as panic:
+        wrapped = RuntimeError("the tokenizer panicked")
+        wrapped.__cause__ = panic
+        return wrapped
     return None

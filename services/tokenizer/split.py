@@ -112,7 +112,11 @@ TOKEN, WORD, SENTENCE, LINE, PARAGRAPH = range(1, 6)
 def _quality(text: str, starts: Sequence[int], token: int) -> int:
     """Say how good a place before a token is to end a piece; 0 for none."""
     place = starts[token]
-    if place == starts[token - 1] or _combines(text, place):
+    if place == starts[token - 1]:
+        return 0
+    if text[place - 1].isalnum() and "!" <= text[place] <= "~":
+        return TOKEN  # within a word: the usual case, and nothing more to see
+    if _combines(text, place):
         return 0
     end, nearest, farthest = place, max(0, place - FAR), min(len(text), place + FAR)
     while end > nearest and text[end - 1].isspace():

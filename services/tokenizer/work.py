@@ -34,7 +34,7 @@ class Job:
         if not self.future.done():
             self.future.set_result(None)
 
-    def fail(self, fault: BaseException) -> None:
+    def fail(self, fault: Exception) -> None:
         """Tell the caller why the work can't be done."""
         if not self.future.done():
             self.future.set_exception(fault)
