@@ -42,9 +42,16 @@ def exit_status(error: errors.CiteMeshError) -> int:
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 1)
 
 
+def message_of(error: errors.CiteMeshError) -> str:
+    """What went wrong. Where something can't be reached, what is known of it says why rather than what to do."""
+    unreachable = isinstance(error, errors.Unavailable) and error.remedy
+    return f"{error.message} ({error.remedy})" if unreachable else error.message
+
+
 def remedy_of(error: errors.CiteMeshError) -> str:
     """What to do: the error's own remedy, else one for its kind; may be empty."""
-    return error.remedy or next(text for kind, text in _REMEDIES if isinstance(error, kind))
+    usual = next(text for kind, text in _REMEDIES if isinstance(error, kind))
+    return usual if isinstance(error, errors.Unavailable) else error.remedy or usual
 
 
 def as_json(error: errors.CiteMeshError) -> dict[str, Any]:
@@ -52,7 +59,7 @@ def as_json(error: errors.CiteMeshError) -> dict[str, Any]:
     return {
         "event": "error",
         "reason": error.reason,
-        "message": error.message,
+        "message": message_of(error),
         "remedy": remedy_of(error),
         "exit_status": exit_status(error),
     }
@@ -64,7 +71,7 @@ def report(error: errors.CiteMeshError, as_events: bool = False) -> int:
         print(json.dumps(as_json(error), ensure_ascii=False), flush=True)
         return exit_status(error)
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print(Text.assemble(("error: ", "bold red"), printable(error.message)))
+    console.print(Text.assemble(("error: ", "bold red"), printable(message_of(error))))
     if remedy := remedy_of(error):
         console.print(Text.assemble(("what to do: ", "bold"), printable(remedy)))
     sys.stderr.flush()

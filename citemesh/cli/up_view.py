@@ -100,7 +100,8 @@ class LineView:
             self._live.update(status_table(stack, time.monotonic() - self._started), refresh=True)
             return
         for name, status in changed:
-            self._tell(name, status)
+            if status.state != "waiting":
+                self._tell(name, status)
 
     def begin(self, stack: Stack) -> None:
         """Show the table, where there is a terminal to show it on."""

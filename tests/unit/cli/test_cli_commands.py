@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from citemesh import errors
 from citemesh.cli import main
-from citemesh.cli.failures import exit_status, remedy_of
+from citemesh.cli.failures import exit_status, message_of, remedy_of
 from citemesh.cli.keys import Keyring
 from citemesh.cli.runtime import Running, write_note
 from citemesh.client import query as query_module
@@ -102,6 +102,7 @@ ERRORS: list[tuple[errors.CiteMeshError, int]] = [
     (errors.PreconditionFailed("X", "broken", "mend it"), 1),
     (errors.Overloaded("the queue", 1.0), 3),
     (errors.Unavailable("the gateway"), 3),
+    (errors.Unavailable("the gateway", 1.0, "no healthy upstream"), 3),
     (errors.Unauthenticated("no key"), 4),
     (errors.PermissionDenied("not yours"), 4),
     (errors.DeadlineExceeded("answer"), 5),
@@ -117,7 +118,7 @@ def test_an_error_is_one_line_what_and_one_line_what_to_do(
     result = invoke(*ASK)
     assert result.exit_code == status == exit_status(error)
     lines = result.stderr.splitlines()
-    assert lines[0] == f"error: {error.message}"
+    assert lines[0] == f"error: {message_of(error)}"
     assert lines[1:] == ([f"what to do: {remedy_of(error)}"] if remedy_of(error) else [])
     assert "Traceback" not in result.output
 
@@ -131,7 +132,7 @@ def test_an_error_is_an_event_for_machines(
     assert result.exit_code == status
     events = [json.loads(line) for line in result.stdout.splitlines()]
     assert [event["event"] for event in events] == ["delta", "error"]
-    assert events[1]["message"] == error.message
+    assert events[1]["message"] == message_of(error)
     assert events[1]["exit_status"] == status
 
 
