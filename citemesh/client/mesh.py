@@ -82,7 +82,7 @@ class Mesh:
 
     async def serving(self, room: str, timeout_s: float = 2.0) -> bool:
         """True where the room's health says SERVING."""
-        return await serving(self.channel(room), timeout_s)
+        return await serving(self.channel(room), room, timeout_s)
 
     async def __aenter__(self) -> Self:
         return self

@@ -14,6 +14,8 @@ from opentelemetry.propagate import inject
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, get_tracer, set_span_in_context
 
 tracer = get_tracer("citemesh.client")
+# Probes come every second or so and would drown the traces of real calls.
+UNTRACED = ("/grpc.health.",)
 
 
 class UnaryUnaryTracing(grpc.aio.UnaryUnaryClientInterceptor):  # type: ignore[type-arg]  # generic in the stubs alone
@@ -41,7 +43,10 @@ class StreamStreamTracing(grpc.aio.StreamStreamClientInterceptor):  # type: igno
 
 
 async def _traced(continuation: Any, details: ClientCallDetails, request: Any) -> Any:
-    span = _start(details)
+    name = _path(details)
+    if name.startswith(UNTRACED):
+        return await continuation(details, request)
+    span = _start(name)
     try:
         call = await continuation(_carrying(details, span), request)
     except BaseException as error:
@@ -51,9 +56,12 @@ async def _traced(continuation: Any, details: ClientCallDetails, request: Any) -
     return call
 
 
-def _start(details: ClientCallDetails) -> Span:
+def _path(details: ClientCallDetails) -> str:
     method: Any = details.method  # bytes at run time, text in the stubs
-    name = method.decode() if isinstance(method, bytes) else str(method)
+    return method.decode() if isinstance(method, bytes) else str(method)
+
+
+def _start(name: str) -> Span:
     service, _, action = name.lstrip("/").partition("/")
     attributes = {"rpc.system": "grpc", "rpc.service": service, "rpc.method": action}
     return tracer.start_span(name, kind=SpanKind.CLIENT, attributes=attributes)

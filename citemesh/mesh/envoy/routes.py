@@ -6,6 +6,8 @@ from citemesh.mesh.envoy.filters import no_body_limit
 from citemesh.mesh.envoy.types import Json, duration
 from citemesh.mesh.topology import Service, Topology
 
+ROOM_HEADER = "x-citemesh-room"
+"""Names the room whose health is asked for at an egress: the paths of all rooms' health are the same."""
 _WATCH_S = 3_600.0
 """Health watches and reflection streams end after an hour; their clients reconnect."""
 
@@ -13,7 +15,7 @@ _WATCH_S = 3_600.0
 def ingress_routes(service: Service) -> list[Json]:
     """Calls from outside to the app: health first, then the RPCs, then HTTP where the app speaks it."""
     limits = service.limits
-    routes = [_grpc({"prefix": "/grpc."}, "app_probe", _WATCH_S)]
+    routes = [_grpc({"prefix": "/grpc."}, "app_probe", _WATCH_S) | _UNTRACED]
     for method in service.methods:
         if method.timeout_s != limits.unary_timeout_s:
             routes.append(_grpc({"path": method.path}, "app", method.timeout_s))
@@ -38,7 +40,9 @@ def egress_routes(service: Service, topology: Topology) -> list[Json]:
 
 def _calls_to(callee: Service) -> list[Json]:
     cluster = peer_cluster(callee)
-    routes = []
+    named = {"name": ROOM_HEADER, "string_match": {"exact": callee.name}}
+    health = {"prefix": "/grpc.health.v1.Health/", "headers": [named]}
+    routes = [_grpc(health, cluster, _WATCH_S) | _UNTRACED]
     for method in callee.methods:
         if method.kind == "read":
             routes.append(_grpc({"path": method.path}, cluster, method.timeout_s, _RETRY))
@@ -53,6 +57,10 @@ def peer_cluster(callee: Service) -> str:
     """Name of the cluster that leads to another service's sidecar."""
     return f"to_{callee.name}"
 
+
+# Probes come every second or so and would drown the traces of real calls.
+_NEVER: Json = {"numerator": 0, "denominator": "HUNDRED"}
+_UNTRACED: Json = {"tracing": {"client_sampling": _NEVER, "random_sampling": _NEVER, "overall_sampling": _NEVER}}
 
 # Only for calls that may be repeated; the cluster's retry budget bounds how many are.
 _RETRY: Json = {
