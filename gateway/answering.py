@@ -1,11 +1,12 @@
 """The gateway's one way to answer, whatever transport asks: admission, then the flow, with the caller's context."""
 
-from collections.abc import AsyncGenerator, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 
 from opentelemetry import trace
 
 from citemesh.client.types import AskEvent, Question, Source
-from citemesh.errors import InvalidInput
+from citemesh.errors import DeadlineExceeded, InvalidInput
 from citemesh.kit import deadline
 from gateway.admission.router import Admission, Priority
 from gateway.query.deadline import Deadline
@@ -50,7 +51,7 @@ class Answering:
             span.set_attribute("citemesh.priority", priority.name.lower())
             async with self._admission.admit(priority, ends.remaining()) as waited_s:
                 span.set_attribute("citemesh.queue_wait_ms", round(waited_s * 1000, 3))
-                await self._flow.ask(question, ends, emit, waited_s)
+                await _within(ends, self._flow.ask(question, ends, emit, waited_s))
 
     async def search(
         self, query: str, collection: str = "", top_k: int = 0, source_types: Sequence[str] = ()
@@ -63,3 +64,12 @@ class Answering:
         question = Question(query, collection, source_types=tuple(source_types))
         with tracer.start_as_current_span("citemesh.search"):
             return await self._flow.search(question, top_k or DEFAULT_RESULTS)
+
+
+async def _within(ends: Deadline, work: Coroutine[None, None, None]) -> None:
+    """Ends the work at the deadline, also where it stands still because no one reads what it sends."""
+    try:
+        async with asyncio.timeout(ends.remaining()):
+            await work
+    except TimeoutError:
+        raise DeadlineExceeded("the answer was being made", "allow more time, or read faster") from None

@@ -7,7 +7,9 @@ from typing import Protocol
 from citemesh.api.query.v1.query_service_pb2_grpc import add_QueryServiceServicer_to_server
 from citemesh.api.query.v1.thread_service_pb2_grpc import add_ThreadServiceServicer_to_server
 from citemesh.client import Mesh
+from citemesh.errors import InvalidInput
 from citemesh.kit.server import Registration, Room, run_room
+from citemesh.kit.settings import variable
 from gateway.admission.router import Admission, Priority
 from gateway.answering import Answering
 from gateway.query.flow import Flow
@@ -28,8 +30,7 @@ class Neighbours(AbstractAsyncContextManager[object], Probe, Protocol):
 
 def build(settings: GatewaySettings) -> Room:
     """The room as the settings say; nothing is connected before it starts."""
-    key = settings.key_file.read_text().strip() if settings.key_file else ""
-    mesh = Mesh(targets(settings), key)
+    mesh = Mesh(targets(settings), key_of(settings))
     return assemble(settings, Rooms(mesh.tokenizer, mesh.retrieval, mesh.generation, mesh.reranker), mesh)
 
 
@@ -58,6 +59,17 @@ def assemble(settings: GatewaySettings, rooms: Rooms, mesh: Neighbours) -> Room:
         stop=stack.aclose,
         healthy=healthy,
     )
+
+
+def key_of(settings: GatewaySettings) -> str:
+    """The key that the gateway shows the other rooms; empty where none is set. Raises InvalidInput for a bad file."""
+    if settings.key_file is None:
+        return ""
+    try:
+        return settings.key_file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        name = variable(GatewaySettings, "key_file")
+        raise InvalidInput(name, f"can't be read: {error}", "name a readable file with one key") from None
 
 
 def admission_of(settings: GatewaySettings) -> Admission:
