@@ -122,6 +122,8 @@ class Layout:
             own["KEY_FILE"] = str(self.keyring.room_file(service.name))
         if self.options.fake and service.name in _ENGINES:
             own["ENGINE"] = "fake"
+        if self.options.fake and service.name == "retrieval":
+            own["EMBEDDING_ENGINE"] = "fake"
         if service.http:
             own["HTTP_LISTEN"] = self.placement.http_socket(service.name)
         return {f"{PREFIX}{service.name.upper()}_{name}": value for name, value in own.items()}
