@@ -48,6 +48,9 @@ class AnswerWriter(Protocol):
     def write(self, event: AskEvent) -> None:
         """Take the next event."""
 
+    def close(self) -> None:
+        """Nothing more comes, because the answer is whole or has failed."""
+
 
 class JsonWriter:
     """One JSON object a line: the event's name under "event", then its fields."""
@@ -58,6 +61,9 @@ class JsonWriter:
     def write(self, event: AskEvent) -> None:
         """Write the event's line."""
         self._write(json.dumps(as_json(event), ensure_ascii=False) + "\n")
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 def as_json(event: AskEvent) -> dict[str, Any]:
@@ -72,17 +78,29 @@ class TextWriter:
         self._console = console
         self._text = ""
         self._shown = 0
+        self._ended = False
         self._sources: dict[int, Source] = {}
         self._quotes: dict[int, list[Citation]] = {}
+        self._wait = console.status("searching")
+        if console.is_terminal:
+            self._wait.start()
+
+    def close(self) -> None:
+        """Take the spinner away, and end a line that was broken off."""
+        self._wait.stop()
+        if self._text and not self._ended:
+            self._console.print()
 
     def write(self, event: AskEvent) -> None:
         """Show the event."""
         match event:
             case PlanEvent() if len(event.hops) > 1:
-                self._progress("searching for " + "; ".join(event.hops))
+                self._wait.update(Text(printable("searching for " + "; ".join(event.hops))))
             case SourcesEvent():
                 self._sources |= {source.number: source for source in event.sources}
+                self._wait.update(f"reading {len(self._sources)} sources")
             case DeltaEvent():
+                self._wait.stop()
                 self._text += event.text
                 self._show_up_to(len(self._text.rstrip()))
             case CitationEvent():
@@ -111,6 +129,8 @@ class TextWriter:
         self._console.file.flush()
 
     def _finish(self, event: DoneEvent) -> None:
+        self._wait.stop()
+        self._ended = True
         if self._text:
             self._show_up_to(len(self._text.rstrip()))
             self._console.print("\n")
@@ -129,10 +149,6 @@ class TextWriter:
                 self._console.print(quote)
         if shown:
             self._console.print()
-
-    def _progress(self, text: str) -> None:
-        if self._console.is_terminal:
-            self._console.print(Text(printable(text), style="dim"))
 
 
 def source_line(source: Source) -> Text:

@@ -49,9 +49,12 @@ def ask(
 
 
 async def _ask(mesh: Mesh, question: Question, timeout_s: float, writer: AnswerWriter) -> int:
-    async with mesh, aclosing(mesh.query.ask(question, timeout_s)) as events:  # type: ignore[type-var]  # it is an async generator
-        async for event in events:
-            writer.write(event)
+    try:
+        async with mesh, aclosing(mesh.query.ask(question, timeout_s)) as events:  # type: ignore[type-var]  # it is an async generator
+            async for event in events:
+                writer.write(event)
+    finally:
+        writer.close()
     return 0
 
 

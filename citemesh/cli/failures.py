@@ -32,7 +32,7 @@ _REMEDIES: tuple[tuple[type[Exception], str], ...] = (
     ),
     (errors.Unauthenticated, "give a key by --key or CITEMESH_CLI_KEY; `citemesh policy key add` makes one"),
     (errors.PermissionDenied, "`citemesh policy key list` shows what each key may call"),
-    (errors.DeadlineExceeded, "allow more with --timeout, or ask for less"),
+    (errors.DeadlineExceeded, "allow more time (--timeout), ask for less, or end what else keeps this machine busy"),
     (errors.CiteMeshError, ""),
 )
 

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import importlib
 from importlib.metadata import PackageNotFoundError, version
 
 import click
 
-from citemesh.cli.ask import ask
-from citemesh.cli.config import config
-from citemesh.cli.doctor import doctor
 from citemesh.cli.failures import STATUSES
-from citemesh.cli.ingest import ingest
-from citemesh.cli.mesh import mesh
-from citemesh.cli.policy import policy
-from citemesh.cli.search import search
-from citemesh.cli.up import up
+
+_COMMANDS = ("up", "ask", "search", "ingest", "doctor", "mesh", "policy", "config")
+
+
+class _OnDemand(click.Group):
+    """Imports a command's module when it is used: `ask` needn't wait for what `doctor` looks at."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order a newcomer needs them."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name; a module holds the one it is named for."""
+        if cmd_name not in _COMMANDS:
+            return None
+        found = getattr(importlib.import_module(f"citemesh.cli.{cmd_name}"), cmd_name)
+        return found if isinstance(found, click.Command) else None
 
 
 def _version() -> str:
@@ -24,11 +34,7 @@ def _version() -> str:
         return "unknown"
 
 
-@click.group(epilog=STATUSES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_OnDemand, epilog=STATUSES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(_version(), prog_name="citemesh")
 def main() -> None:
     """CiteMesh answers questions over your documents, and every sentence points at what supports it."""
-
-
-for command in (up, ask, search, ingest, doctor, mesh, policy, config):
-    main.add_command(command)

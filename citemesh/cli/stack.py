@@ -16,11 +16,12 @@ import functools
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import IO
 
 from citemesh.cli.layout import SIDECAR, Layout, StackOptions
 from citemesh.cli.ports import check_ports
-from citemesh.cli.processes import last_lines
+from citemesh.cli.processes import MAX_LOG_BYTES, last_lines
 from citemesh.cli.runtime import Running, remove_note, write_note
 from citemesh.cli.supervise import Program, Status, Supervisor
 from citemesh.client.mesh import Mesh
@@ -48,7 +49,8 @@ class Stack:
         self._lock: IO[str] | None = None
         self._apps = Mesh({room: self.layout.app_address(room) for room in self.layout.rooms})
         self._supervisor = Supervisor([])
-        self._started = False
+        self.started = False
+        """Whether programs were launched."""
 
     @property
     def targets(self) -> dict[str, str]:
@@ -92,7 +94,7 @@ class Stack:
         await asyncio.to_thread(self._prepare)
         self._supervisor = Supervisor(self._programs())
         self._supervisor.start()
-        self._started = True
+        self.started = True
         write_note(self.options.state_dir, self._note())
 
     async def wait_ready(self, timeout_s: float | None = None) -> None:
@@ -141,9 +143,9 @@ class Stack:
 
     async def stop(self) -> None:
         """Close the door, let calls in flight end, stop everything."""
-        if self._started:
+        if self.started:
             remove_note(self.options.state_dir)
-        if self._started and self.options.mesh:
+        if self.started and self.options.mesh:
             with contextlib.suppress(CiteMeshError):
                 await asyncio.to_thread(self._admin("gateway").drain)
         await self._supervisor.stop()
@@ -152,8 +154,10 @@ class Stack:
             self._lock.close()
 
     def _prepare(self) -> None:
-        self.layout.run_dir.mkdir(parents=True, exist_ok=True)
-        self.layout.log_dir.mkdir(parents=True, exist_ok=True)
+        for directory in (self.layout.run_dir, self.layout.log_dir):
+            directory.mkdir(parents=True, exist_ok=True)
+            # The apps' sockets lie behind the policy: nobody else on this machine may reach them.
+            directory.chmod(0o700)
         self._take_lock()
         check_ports(self.layout.ports())
         config = self.layout.keyring.ensure(self.layout.topology)
@@ -206,12 +210,20 @@ class Stack:
 
     def _sidecar_health(self, room: str) -> Callable[[], Awaitable[bool]]:
         async def healthy() -> bool:
-            try:
-                return await asyncio.to_thread(self._admin(room).ready)
-            except (Unavailable, DeadlineExceeded):
-                return False
+            return await asyncio.to_thread(self._tend, room)
 
         return healthy
+
+    def _tend(self, room: str) -> bool:
+        """Whether a sidecar is ready; on the way, keep its access log within bounds."""
+        log = Path(self.layout.placement.access_log(room))
+        try:
+            if log.exists() and log.stat().st_size > MAX_LOG_BYTES:
+                log.replace(log.with_name(log.name + ".1"))
+                self._admin(room).reopen_logs()
+            return self._admin(room).ready()
+        except (Unavailable, DeadlineExceeded):
+            return False
 
     def _sees_app(self, room: str) -> bool:
         try:

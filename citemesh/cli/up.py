@@ -80,9 +80,10 @@ async def _up(stack: Stack, view: View, ingest: bool) -> int:
         await _watch(stack, view, stop)
     finally:
         view.close()
-        view.say("stopping", "\nStopping: calls in flight may end; Ctrl-C again ends them now.")
+        if stack.started:
+            view.say("stopping", "\nStopping: calls in flight may end; Ctrl-C again ends them now.")
         await stack.stop()
-        view.say("stopped", "Stopped.")
+        view.say("stopped", "Stopped." if stack.started else "")
     return 0
 
 
