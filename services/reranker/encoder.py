@@ -13,6 +13,7 @@ from citemesh.errors import DeadlineExceeded, PreconditionFailed
 from services.reranker.cache import TokenVectors
 from services.reranker.engine import Alive
 from services.reranker.maxsim import Floats
+from services.reranker.surrogates import whole_characters
 
 PROJECTION = "late_projection.npy"
 _BATCH_TOKENS = 1024
@@ -55,7 +56,9 @@ class TokenEncoder:
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids of each text, without special tokens."""
-        encodings = self._tokenizer.encode_batch_fast([_clean(text) for text in texts], add_special_tokens=False)
+        encodings = self._tokenizer.encode_batch_fast(
+            [whole_characters(text) for text in texts], add_special_tokens=False
+        )
         return [encoding.ids for encoding in encodings]
 
     def encode(self, texts: Sequence[str], prefix: str, alive: Alive) -> Iterator[tuple[int, TokenVectors]]:
@@ -63,8 +66,8 @@ class TokenEncoder:
 
         A text without a token gets one zero vector under id 0. Raises DeadlineExceeded once nobody waits.
         """
-        cleaned = [_clean(text) for text in texts]
-        encodings = self._tokenizer.encode_batch(cleaned, add_special_tokens=False)
+        whole = [whole_characters(text) for text in texts]
+        encodings = self._tokenizer.encode_batch(whole, add_special_tokens=False)
         head = self._opening + self.tokens([prefix])[0]
         room = self._max_tokens - len(head) - len(self._closing)
         pieces = [_Piece(n, e.ids[i : i + room]) for n, e in enumerate(encodings) for i in range(0, len(e.ids), room)]
@@ -127,8 +130,3 @@ def _batches(pieces: list[_Piece]) -> Iterator[list[_Piece]]:
         batch.append(piece)
     if batch:
         yield batch
-
-
-def _clean(text: str) -> str:
-    """The text with lone surrogates, which no tokenizer takes, as replacement characters; same length."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

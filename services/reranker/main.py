@@ -16,8 +16,11 @@ SERVICE = "citemesh.api.reranker.v1.RerankerService"
 
 def build(settings: RerankerSettings) -> Room:
     """The room as the settings say; nothing is loaded before it starts."""
-    engine = engine_of(settings)
-    pool = WorkPool(settings.workers, settings.queue)
+    return room_of(engine_of(settings), WorkPool(settings.workers, settings.queue), settings)
+
+
+def room_of(engine: Engine, pool: WorkPool, settings: RerankerSettings) -> Room:
+    """The room around an engine and the pool that runs it."""
     service = RerankerService(
         engine,
         pool,

@@ -10,7 +10,8 @@ _CJK = (
     "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _NUMBER = r"\d+(?:[.,]\d+)*"
-_TOKEN = re.compile(rf"(?P<number>{_NUMBER})|(?P<cjk>[{_CJK}]+)|(?P<word>[^\W\d_{_CJK}]+)")
+# Letters that follow a number are a word of their own (100km), digits that follow a letter are part of it (H1N1).
+_TOKEN = re.compile(rf"(?P<number>{_NUMBER})|(?P<cjk>[{_CJK}]+)|(?P<word>[^\W\d_{_CJK}][^\W_{_CJK}]*)")
 
 
 @dataclass(frozen=True, slots=True)

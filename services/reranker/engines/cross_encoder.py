@@ -1,5 +1,6 @@
 """Judges with a sequence classification model that reads query and passage together."""
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -11,6 +12,7 @@ from citemesh.models.prepared import PreparedModel
 from services.reranker.coverage import Coverage, CoverageIndex
 from services.reranker.engine import Alive, Support
 from services.reranker.support import best_of_each
+from services.reranker.surrogates import whole_characters
 from services.reranker.windows import Floats, Windows, windows_of
 from services.reranker.words import words_of
 
@@ -35,6 +37,8 @@ class CrossEncoderEngine:
         self._prepare = prepare
         self._max_tokens = max_tokens
         self._threads = threads
+        # transformers sets truncation on the shared tokenizer for every call, which threads may not do together.
+        self._one_at_a_time = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -112,10 +116,12 @@ class CrossEncoderEngine:
             yield batch
 
     def _forward(self, pairs: Sequence[Pair]) -> list[float]:
-        firsts, seconds = [a for a, _ in pairs], [b for _, b in pairs]
-        inputs = self._tokenizer(
-            firsts, seconds, padding=True, truncation=True, max_length=self._limit, return_tensors="pt"
-        )
+        firsts = [whole_characters(first) for first, _ in pairs]
+        seconds = [whole_characters(second) for _, second in pairs]
+        with self._one_at_a_time:
+            inputs = self._tokenizer(
+                firsts, seconds, padding=True, truncation=True, max_length=self._limit, return_tensors="pt"
+            )
         with torch.inference_mode():
             logits = self._network(**inputs).logits.float()
         if logits.shape[-1] == 1:

@@ -23,13 +23,12 @@ class FakeEngine:
 
     def relevance(self, query: str, texts: Sequence[str], alive: Alive) -> list[float]:
         """Weighted share of the query's words in each text, 0 to 1."""
-        wanted = words_of(query).compared
         if not alive():
             raise DeadlineExceeded("reranking")
-        weights = weigh(wanted)
-        held = [set(words_of(text).compared) for text in texts]
-        hits = np.array([[word in words for word in wanted] for words in held], np.float32).reshape(len(texts), -1)
-        return [float(share) for share in hits @ weights / max(float(weights.sum()), 1e-6)]
+        wanted = words_of(query).compared
+        weights = dict(zip(wanted, map(float, weigh(wanted)), strict=True))
+        total = sum(weights.values()) or 1.0
+        return [sum(weights.get(word, 0.0) for word in words_of(text).compared) / total for text in texts]
 
     def support(self, sentences: Sequence[str], texts: Sequence[str], alive: Alive) -> list[list[Support]]:
         """Calibrated coverage of each sentence."""

