@@ -17,31 +17,10 @@ from citemesh.cli.runtime import find_running, note_path
 from citemesh.cli.stack import Stack, running_stack
 from citemesh.errors import DeadlineExceeded, PreconditionFailed
 from citemesh.mesh.topology import load_topology
+from tests.unit.cli.free_ports import free_base
 
 HERE = Path(__file__).parent
 ROOMS = load_topology().rooms()
-
-
-def free_base() -> int:
-    """A port base at which all of a mesh's ports are free just now."""
-    topology = load_topology()
-    offsets = [port for s in topology.services for port in (s.ports.ingress, s.ports.egress)]
-    for _ in range(100):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            base = int(probe.getsockname()[1])
-        if base + max(offsets) < 65_535 and all(_free(base + offset) for offset in offsets):
-            return base
-    raise RuntimeError("no free range of ports")
-
-
-def _free(port: int) -> bool:
-    with socket.socket() as probe:
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
 
 
 @pytest.fixture
