@@ -58,8 +58,8 @@ def definition(directory: Path) -> dict[str, Any]:
         PreconditionFailed: the directory holds no readable tokenizer.json.
     """
     found = read_json(directory / "tokenizer.json")
-    if not found:
-        raise broken(directory / "tokenizer.json", "it isn't there or is empty")
+    if not isinstance(found.get("model"), dict):
+        raise broken(directory / "tokenizer.json", "it isn't there or defines no model")
     return found
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from citemesh.errors import InvalidInput, NotSupported
-from citemesh.models.digest import broken, chat_template, definition, digest_of, read_json
+from citemesh.models.digest import chat_template, definition, digest_of, read_json
 from services.tokenizer.chat import ChatTemplate
 from services.tokenizer.cutting import Cutter
 from services.tokenizer.engine import Facts, Prompt, Tokens, Turn
@@ -19,6 +19,8 @@ from services.tokenizer.engine import Facts, Prompt, Tokens, Turn
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 from tokenizers import Encoding, Tokenizer
+
+from services.tokenizer.engines.literal import control_tokens, literal, load
 
 UNLIMITED = 1_000_000
 """Longest sequence that is believed: models without a limit state an absurd one."""
@@ -34,14 +36,14 @@ class HuggingFaceTokenizer:
             PreconditionFailed: the directory's files can't be read.
         """
         defined, template = definition(directory), chat_template(directory)
-        self._literal = _load(directory)
-        self._literal.encode_special_tokens = True
-        self._ids = frozenset(self._literal.get_vocab(with_added_tokens=True).values())
-        self._unknown_id = _unknown_id(defined.get("model", {}), self._literal)
+        self._whole = load(directory)
+        self._literal = literal(load(directory), defined)
+        self._control = sorted(control_tokens(defined))
+        self._ids = frozenset(self._whole.get_vocab(with_added_tokens=True).values())
+        self._unknown_id = _unknown_id(defined["model"], self._whole)
         self._chat = _chat(directory, template)
-        self._control = _load(directory) if self._chat else self._literal
         self._cutter = Cutter(lambda texts: [found.ids for found in self.encode(texts, with_spans=False)])
-        prefix, suffix = _frame(self._literal)
+        prefix, suffix = _frame(self._whole)
         self._facts = Facts(
             name=name,
             digest=digest_of(defined, template),
@@ -71,7 +73,7 @@ class HuggingFaceTokenizer:
         for number, ids in enumerate(sequences):
             if not self._ids.issuperset(ids):
                 raise _outside(number, ids, self._ids, self._facts.vocabulary_size)
-        return self._literal.decode_batch([list(ids) for ids in sequences], skip_special_tokens=skip_special_tokens)
+        return self._whole.decode_batch([list(ids) for ids in sequences], skip_special_tokens=skip_special_tokens)
 
     def render(self, turns: Sequence[Turn], add_generation_prompt: bool) -> Prompt:
         """Return a conversation as a prompt. Raises NotSupported without a template, InvalidInput if it refuses."""
@@ -80,31 +82,16 @@ class HuggingFaceTokenizer:
                 f"a conversation with tokenizer {self._facts.name!r}, which has no chat template,",
                 "name the tokenizer of a chat model",
             )
-        parts = self._chat.render(turns, add_generation_prompt, self._control_tokens())
+        parts = self._chat.render(turns, add_generation_prompt, self._control)
         ids: list[int] = []
         for part in parts:
-            encoder = self._literal if part.spoken else self._control
+            encoder = self._literal if part.spoken else self._whole
             ids.extend(encoder.encode_batch_fast([part.text], add_special_tokens=False)[0].ids)
         return Prompt("".join(part.text for part in parts), ids)
-
-    def _control_tokens(self) -> list[str]:
-        added = self._control.get_added_tokens_decoder().values()
-        return [token.content for token in added if token.special]
 
     def _tokens(self, found: Encoding, with_spans: bool) -> Tokens:
         unknown = found.ids.count(self._unknown_id) if self._unknown_id is not None else 0
         return Tokens(found.ids, found.offsets if with_spans else [], unknown)
-
-
-def _load(directory: Path) -> Tokenizer:
-    file = directory / "tokenizer.json"
-    try:
-        tokenizer = Tokenizer.from_file(str(file))
-    except Exception as fault:  # the library raises Exception itself
-        raise broken(file, str(fault)) from fault
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
 
 
 def _chat(directory: Path, source: str | None) -> ChatTemplate | None:
