@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import signal
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -25,7 +26,10 @@ def run(
     report = Report(bench, given)
     show.predictions(about.strip().splitlines()[0], questions)
     try:
-        asyncio.run(measure(report))
+        asyncio.run(_ending_in_order(measure(report)))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        show.errors.print(f"{bench}: ended before it was done", style="red")
+        return 130
     except CiteMeshError as error:
         show.errors.print(f"{bench}: {error}", style="red", markup=False)
         return 1
@@ -40,3 +44,10 @@ def shuffled(rounds: int, sides: Sequence[T], seed: int) -> Iterator[list[T]]:
     chance = random.Random(seed)
     for _ in range(rounds):
         yield chance.sample(list(sides), len(sides))
+
+
+async def _ending_in_order(work: Coroutine[Any, Any, None]) -> None:
+    """Does the work; a SIGTERM cancels it, so that what it started is stopped."""
+    task = asyncio.ensure_future(work)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    await task

@@ -1,0 +1,148 @@
+"""What the mesh costs a person who waits: time to the first text of Ask, over the same steps in one process.
+
+The mesh is the whole one, five services behind their sidecars with the identity policy, asked through its public door
+as `citemesh ask` does. The other side is the gateway's own flow and admission in this process, over the services' own
+engines, pools and queues, with no gRPC, no messages and no Envoy between them (bench/common/rooms). Both have the same
+settings, the same documents (the store is copied) and a language model of their own; they take turns, one question at a
+time, each question asked of both before the next, in an order drawn anew.
+
+    fresh     questions that were not asked before: what a person meets; the figure that has an aim
+    repeated  one question again and again: all caches hit, so the least work and the mesh's largest share
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from bench.common import corpus, cpu, meshes, show
+from bench.common.asking import STEPS, Ask, Asker
+from bench.common.report import Aim, Prediction, Question, Report, Table
+from bench.common.run import run, shuffled
+from bench.common.stats import difference, ratio
+from citemesh.cli.layout import StackOptions
+from citemesh.cli.stack import Stack
+from citemesh.errors import PreconditionFailed
+from citemesh.kit.settings import load
+
+MAX_TOKENS = 16
+FEW = "seven hops of 1 to 2 ms before the first token, against the seconds that reading a new prompt takes on one core"
+ALL_CACHED = "the same hops against a few hundred ms: encoding the question twice, scoring, one model step"
+QUESTIONS = {
+    "fresh": Question("mesh / one process, fresh", "", Prediction(1.0, 1.05, FEW), Aim(at_most=1.10)),
+    "repeated": Question("mesh / one process, repeated", "", Prediction(1.02, 1.2, ALL_CACHED)),
+    "added": Question(
+        "mesh - one process, repeated", "ms", Prediction(8, 30, "seven hops, and 24 passages sent twice")
+    ),
+}
+
+
+async def measure(report: Report) -> None:
+    """Starts both sides and asks."""
+    fresh, repeats = report.options.pick(24, 3), report.options.pick(24, 3)
+    pages = corpus.documents(report.options.pick(40, 8), report.options.seed)
+    drawn = corpus.questions(pages, fresh + 2, report.options.seed)
+    report.setting |= {"fresh": fresh, "repeats": repeats, "max_tokens": MAX_TOKENS, "pages": len(pages)}
+    report.setting |= {"documents": corpus.source(pages)}
+    async with AsyncExitStack() as stack:
+        sides = await _sides(stack, pages)
+        show.say("warming up")
+        await _ask(sides, drawn[:2], report.options.seed)
+        for kind, asked in (("fresh", drawn[2:]), ("repeated", [drawn[-1]] * repeats)):
+            for side in sides:
+                side.answers.clear()
+            await _ask(sides, asked, report.options.seed, kind)
+            _tell(report, kind, *sides)
+
+
+async def _sides(stack: AsyncExitStack, pages: list[Path]) -> tuple[Asker, Asker]:
+    show.say("starting the mesh")
+    options = StackOptions(state_dir=stack.enter_context(meshes.state_dir()))
+    mesh = await stack.enter_async_context(meshes.bench_mesh(options))
+    await _ingest(mesh, pages)
+    show.say("loading the same engines in this process")
+    own_state = stack.enter_context(meshes.state_dir())
+    local = await stack.enter_async_context(one_process(mesh, own_state))
+    client = await stack.enter_async_context(mesh.client(600.0))
+    own = [pid for pid in cpu.tree(os.getpid())[1:] if pid not in _pids(mesh)]
+    return Asker("mesh", client.query.ask, own), Asker("one process", local, _pids(mesh))
+
+
+def _pids(mesh: Stack) -> list[int]:
+    return [pid for started in mesh.pids().values() for pid in cpu.tree(started)]
+
+
+async def _ingest(mesh: Stack, pages: list[Path]) -> None:
+    async with mesh.client(3600.0) as client:
+        with show.progress("pages taken in", len(pages)) as step:
+            async for progress in client.documents.ingest([corpus.upload(page) for page in pages]):
+                if progress.state == "failed":
+                    raise PreconditionFailed("INGEST", progress.error_message, progress.error_remedy)
+                if progress.state in ("committed", "unchanged"):
+                    step()
+
+
+@asynccontextmanager
+async def one_process(mesh: Stack, state_dir: Path) -> AsyncIterator[Ask]:
+    """The gateway's flow over the services' engines, all in this process, on a copy of the mesh's store."""
+    # Math libraries read these when they are imported, which is below; the mesh's apps were given the same.
+    os.environ |= {name: value for name, value in mesh.layout.app_env("retrieval").items() if name.endswith("_THREADS")}
+    from bench.common.rooms.generation import local_generation
+    from bench.common.rooms.reranker import local_reranker
+    from bench.common.rooms.retrieval import copy_store, local_retrieval
+    from bench.common.rooms.tokenizer import local_tokenizer
+    from gateway.answering import Answering
+    from gateway.main import admission_of
+    from gateway.query.flow import Flow
+    from gateway.query.ports import Rooms
+    from gateway.settings import GatewaySettings
+
+    settings = load(GatewaySettings)
+    await asyncio.to_thread(copy_store, mesh.options.state_dir, state_dir)
+    async with AsyncExitStack() as stack:
+        rooms = Rooms(
+            await stack.enter_async_context(local_tokenizer()),
+            await stack.enter_async_context(local_retrieval(state_dir)),
+            await stack.enter_async_context(local_generation()),
+            await stack.enter_async_context(local_reranker()),
+        )
+        yield Answering(Flow(rooms, settings.limits), admission_of(settings), settings.timeout_s).ask
+
+
+async def _ask(sides: Sequence[Asker], questions: Sequence[str], seed: int, kind: str = "questions") -> None:
+    with show.progress(kind, len(questions)) as step:
+        for text, order in zip(questions, shuffled(len(questions), sides, seed), strict=True):
+            for side in order:
+                await side.question(text, MAX_TOKENS)
+            step()
+
+
+def _tell(report: Report, kind: str, mesh: Asker, local: Asker) -> None:
+    seed = report.options.seed
+    report.tables.append(_steps(kind, mesh, local))
+    report.answer(QUESTIONS[kind], ratio(mesh.first_s(), local.first_s(), seed))
+    if kind == "repeated":
+        report.answer(QUESTIONS["added"], difference(mesh.first_s(), local.first_s(), seed).scaled(1000))
+    same = sum(one.text == other.text for one, other in zip(mesh.answers, local.answers, strict=True))
+    idle = [f"{100 * side.resting_cpu_s / side.seconds:.0f} % of a core during {side.name}'s" for side in (mesh, local)]
+    report.notes.append(
+        f"{kind}: {same} of {len(mesh.answers)} answers are the same on both sides; "
+        f"the side that had to rest took {' and '.join(idle)} turns"
+    )
+
+
+def _steps(kind: str, mesh: Asker, local: Asker) -> Table:
+    """Medians of the steps, and each one's share of the mesh's time to the first text."""
+    names = (*STEPS, "between")
+    rows = [(name, mesh.step_ms(name), local.step_ms(name)) for name in names]
+    whole = sum(ms for _, ms, _ in rows)
+    shares = [(name, ms, other, ms - other, 100 * ms / whole) for name, ms, other in rows]
+    total = ("sum of medians", whole, sum(row[2] for row in rows))
+    columns = ("step", "mesh ms", "one process ms", "difference ms", "% of mesh")
+    return Table(f"Until the first text, {kind}", columns, [*shares, (*total, total[1] - total[2], 100.0)])
+
+
+if __name__ == "__main__":
+    sys.exit(run("ask_ttft", __doc__ or "", list(QUESTIONS.values()), measure))

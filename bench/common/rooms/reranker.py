@@ -1,0 +1,60 @@
+"""The reranker room without its service."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from citemesh.client.types import Candidate, Ranked, Span, Support
+from citemesh.kit.settings import load
+from services.reranker.blend import rank
+from services.reranker.engine import Candidate as EngineCandidate
+from services.reranker.engine import Engine
+from services.reranker.engine import Support as EngineSupport
+from services.reranker.main import engine_of
+from services.reranker.pool import WorkPool
+from services.reranker.settings import RerankerSettings
+
+
+class LocalReranker:
+    """RerankerPort over the service's engine and pool."""
+
+    def __init__(self, engine: Engine, pool: WorkPool, settings: RerankerSettings) -> None:
+        self._engine = engine
+        self._pool = pool
+        self._settings = settings
+
+    async def rerank(self, query: str, candidates: Sequence[Candidate], top_k: int = 0) -> tuple[Ranked, ...]:
+        """Candidates, best first."""
+        texts = [candidate.text for candidate in candidates]
+        scores = await self._pool.run(
+            "reranking", lambda alive: self._engine.relevance(query, texts, alive), 0, self._settings.timeout_s
+        )
+        given = [EngineCandidate(c.id, c.text, c.retrieval_score) for c in candidates]
+        ranked = rank(given, scores, self._settings.blend_weight, top_k or len(given))
+        return tuple(Ranked(one.id, one.score, one.model_score) for one in ranked)
+
+    async def attribute(
+        self, sentences: Sequence[str], passages: Sequence[Candidate], max_support: int = 3
+    ) -> tuple[tuple[Support, ...], ...]:
+        """For each sentence, the passages that support it."""
+        texts = [passage.text for passage in passages]
+        found = await self._pool.run(
+            "checking", lambda alive: self._engine.support(sentences, texts, alive), 0, self._settings.timeout_s
+        )
+        return tuple(tuple(self._support(one, passages) for one in each[:max_support]) for each in found)
+
+    def _support(self, one: EngineSupport, passages: Sequence[Candidate]) -> Support:
+        supported = one.score >= self._settings.threshold
+        return Support(passages[one.passage].id, one.score, Span(one.start, one.end), supported)
+
+
+@asynccontextmanager
+async def local_reranker() -> AsyncIterator[LocalReranker]:
+    """A reranker room as its settings say. Raises as its service does when it starts."""
+    settings = load(RerankerSettings)
+    engine, pool = engine_of(settings), WorkPool(settings.workers, settings.queue)
+    await asyncio.to_thread(engine.load)
+    try:
+        yield LocalReranker(engine, pool, settings)
+    finally:
+        pool.close()
