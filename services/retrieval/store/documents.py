@@ -45,7 +45,7 @@ def insert(connection: sqlite3.Connection, collection: int, document: NewDocumen
     new = document.info
     published = new.published_at.timestamp() if new.published_at else None
     cursor = connection.execute(
-        f"INSERT INTO documents VALUES (NULL{', ?' * 15})",
+        f"INSERT INTO documents VALUES (NULL{', ?' * 14})",
         (collection, new.document_id, new.title, new.uri, domain(new.uri), new.source_type, new.language,
          new.content_sha256, new.size_bytes, new.characters, new.chunks, new.pages, new.ingested_at.isoformat(),
          published),
