@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
@@ -11,6 +10,7 @@ from typing import Any, Protocol
 from rich.console import Console
 from rich.text import Text
 
+from citemesh.cli.flow import Flow, is_wide
 from citemesh.cli.terminal import printable
 from citemesh.client.types import (
     AskEvent,
@@ -76,6 +76,7 @@ class TextWriter:
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._flow = Flow(console)
         self._text = ""
         self._shown = 0
         self._ended = False
@@ -89,6 +90,7 @@ class TextWriter:
         """Take the spinner away, and end a line that was broken off."""
         self._wait.stop()
         if self._text and not self._ended:
+            self._flow.end()
             self._console.print()
 
     def write(self, event: AskEvent) -> None:
@@ -111,9 +113,8 @@ class TextWriter:
     def _show_up_to(self, end: int) -> None:
         """Text whose end may be a sentence's is shown; white space waits, for numbers come before it."""
         if end > self._shown:
-            self._console.print(Text(printable(self._text[self._shown : end])), end="")
+            self._flow.text(printable(self._text[self._shown : end]))
             self._shown = end
-            self._console.file.flush()
 
     def _cite(self, event: CitationEvent) -> None:
         end = min(event.sentence.end, len(self._text))
@@ -123,16 +124,17 @@ class TextWriter:
         numbers = dict.fromkeys(citation.number for citation in event.citations)
         mark = "".join(f"[{number}]" for number in numbers) if event.supported else _UNSUPPORTED
         style = "bold cyan" if event.supported else "bold yellow"
-        gap = "" if _is_wide(self._text[: self._shown][-1:]) else " "
         if mark:
-            self._console.print(Text.assemble(gap, (mark, style)), end="")
-        self._console.file.flush()
+            # Chinese and Japanese put no space before a mark.
+            self._flow.text("" if is_wide(self._text[: self._shown][-1:]) else " ")
+            self._flow.mark(mark, style)
 
     def _finish(self, event: DoneEvent) -> None:
         self._wait.stop()
         self._ended = True
         if self._text:
             self._show_up_to(len(self._text.rstrip()))
+            self._flow.end()
             self._console.print("\n")
         for note in filter(None, (_FINISHES.get(event.finish, ""), event.notice)):
             self._console.print(Text(printable(note), style="yellow"))
@@ -188,8 +190,3 @@ def _footer(event: DoneEvent, sources: int) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(printable(text).split())
-
-
-def _is_wide(letter: str) -> bool:
-    """Chinese and Japanese put no space before a mark."""
-    return bool(letter) and unicodedata.east_asian_width(letter) in "WF"

@@ -147,7 +147,7 @@ def _failures(failed: list[Item]) -> Table:
     table.add_column("reason", style="red", no_wrap=True)
     table.add_column("what to do", overflow="fold")
     for item in failed:
-        what = Text(printable(". ".join(part for part in (item.message, item.remedy) if part)))
+        what = Text(printable("; ".join(part.rstrip(" .") for part in (item.message, item.remedy) if part)))
         table.add_row(Text(printable(item.found.uri)), Text(printable(item.reason)), what)
     return table
 

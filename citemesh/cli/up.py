@@ -79,7 +79,6 @@ async def _up(stack: Stack, view: View, ingest: bool) -> int:
             view.ready(stack)
         await _watch(stack, view, stop)
     finally:
-        view.close()
         if stack.started:
             view.say("stopping", "\nStopping: calls in flight may end; Ctrl-C again ends them now.")
         await stack.stop()
@@ -99,6 +98,7 @@ async def _start(stack: Stack, view: View) -> None:
     finally:
         waiting.cancel()
         view.update(stack)
+        view.close()
 
 
 async def _watch(stack: Stack, view: View, stop: asyncio.Event) -> None:

@@ -37,7 +37,7 @@ class View(Protocol):
         """The mesh answers: tell where and how to ask."""
 
     def close(self) -> None:
-        """The start is over, or has failed."""
+        """The start is over, well or not."""
 
 
 class Changes:
@@ -116,7 +116,6 @@ class LineView:
 
     def ready(self, stack: Stack) -> None:
         """Print where and how to ask."""
-        self.close()
         self._out.print(how_to_ask(stack))
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -84,8 +84,8 @@ def test_text_is_shown_as_it_comes() -> None:
 
 
 def test_a_terminal_gets_colours_and_a_pipe_does_not() -> None:
-    assert "\x1b[1;36m[1][2]" in shown(ANSWER, terminal=True)
-    assert "\x1b[1;33m[unsupported]" in shown(ANSWER, terminal=True)
+    assert "\x1b[1;36m [1][2]" in shown(ANSWER, terminal=True)
+    assert "\x1b[1;33m [unsupported]" in shown(ANSWER, terminal=True)
     assert "\x1b" not in shown(ANSWER)
 
 
@@ -156,6 +156,7 @@ def test_a_long_quotation_is_cut() -> None:
     assert "\n" not in line
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(), max_size=6))
 def test_a_pipe_gets_every_character_once(parts: list[str]) -> None:
     """Whatever the deltas are cut into, the text is what it is."""
