@@ -112,18 +112,22 @@ class Contents:
 
 
 def read(path: Path) -> Contents:
-    """Take the file apart; DataLoss when it isn't one, or is cut short."""
+    """Take the file apart; DataLoss when it isn't one, or its head is cut short."""
     reader = _Reader(path.read_bytes())
     if reader.take(4) != _MAGIC:
-        raise DataLoss(f"{path.name} does not begin with {_MAGIC!r}", "reinstall the package that holds it")
+        raise _damaged(path, f"does not begin with {_MAGIC!r}")
     try:
         reader.field("I")  # the format's version, 1 so far
         shape = Shape(*reader.fields("7if"))
         reader.field("i")  # weights in a block, which Q4_0 fixes at 32
         vocabulary = _vocabulary(reader)
         return Contents(shape, vocabulary, _Tensors(reader.content, _tensor_offsets(reader)))
-    except struct.error as error:
-        raise DataLoss(f"{path.name} is cut short ({error})", "reinstall the package that holds it") from error
+    except (struct.error, ValueError) as error:
+        raise _damaged(path, f"is cut short ({error})") from error
+
+
+def _damaged(path: Path, fault: str) -> DataLoss:
+    return DataLoss(f"{path.name} {fault}", "reinstall the package that holds it")
 
 
 def _vocabulary(reader: _Reader) -> Vocabulary:
@@ -210,7 +214,10 @@ def convert(source: Path, directory: Path, progress: Progress) -> None:
     _write_json(directory / "tokenizer_config.json", _tokenizer_config(contents.vocabulary))
     _write_json(directory / "config.json", config_of(contents.shape, contents.vocabulary))
     progress("dequantising weights", 0.4)
-    state = state_of(contents)
+    try:
+        state = state_of(contents)
+    except (KeyError, ValueError) as error:
+        raise _damaged(source, f"lacks a tensor or part of one ({error})") from error
     progress("writing weights", 0.7)
     save_file(state, str(directory / "model.safetensors"), metadata={"format": "pt"})
 

@@ -5,6 +5,17 @@ token vectors of every passage at the model's full width is costly, so they are 
 hold most of their second moment: principal components without centring, because dot products must survive, not
 variance about the mean. Computed once when a model is prepared, from `late_sample.txt`, and deterministic.
 
+Measured on XQuAD, 150 questions over 100 paragraphs a language, MaxSim at 384 against 128 dimensions:
+
+    model                    language  same first place  mean reciprocal rank, 384 and 128   top 10 shared
+    multilingual-e5-small    English   .987              .987  .984                          .65
+    multilingual-e5-small    Chinese   .993              .993  .989                          .70
+    all-MiniLM-L6-v2         English   .980              .979  .976                          .80
+
+Below the first place one paragraph answers and the rest are ties of irrelevant ones, so their order changes freely.
+Directions fitted on held-out paragraphs of the same sets did no better (first place .98, shared .73), so a larger
+sample is not worth its weight; without dividing by the length after projecting, the first place falls to .96.
+
     reduced = unit(unit(token_vectors) @ np.load(model.late_projection))     # unit: each row divided by its length
 """
 

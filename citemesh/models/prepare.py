@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 from citemesh.errors import PreconditionFailed, Unavailable
 from citemesh.models import manifest as manifests
@@ -100,15 +100,25 @@ def _recipe(reference: Reference) -> Recipe:
 
 @contextmanager
 def _locked(models_dir: Path, key: str) -> Iterator[None]:
+    lock = _acquired(models_dir, key)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _acquired(models_dir: Path, key: str) -> BaseFileLock:
+    lock = FileLock(models_dir / f".{key}.lock")
     try:
         models_dir.mkdir(parents=True, exist_ok=True)
-        with FileLock(models_dir / f".{key}.lock", timeout=LOCK_LIMIT_S):
-            yield
+        lock.acquire(timeout=LOCK_LIMIT_S)
     except Timeout as error:
         raise Unavailable(f"the model {key}, which another process is preparing,", 30.0) from error
-    except PermissionError as error:
-        remedy = "make it writable, or set CITEMESH_MODELS_DIR to a directory that is"
-        raise PreconditionFailed("MODELS_DIR_UNWRITABLE", f"{models_dir} can't be written to", remedy) from error
+    except OSError as error:
+        remedy = "make it a directory that can be written to, or set CITEMESH_MODELS_DIR to one"
+        fault = f"{models_dir} can't be written to ({error.strerror or error})"
+        raise PreconditionFailed("MODELS_DIR_UNWRITABLE", fault, remedy) from error
+    return lock
 
 
 def _made(reference: Reference, recipe: Recipe, directory: Path, progress: Progress) -> PreparedModel:

@@ -7,6 +7,7 @@ hub:owner/name            a model hub; bare owner/name means the same, hub:owner
 
 from __future__ import annotations
 
+import os.path
 import re
 from dataclasses import dataclass
 from enum import Enum
@@ -57,8 +58,8 @@ def parse(text: str, field: str = "model") -> Reference:
     scheme, colon, target = text.partition(":")
     if colon and scheme in {known.value for known in Scheme}:
         return _of_scheme(Scheme(scheme), target, field)
-    if _looks_like_path(text) or Path(text).is_dir():
-        return _directory(text)
+    if _looks_like_path(text) or os.path.isdir(text):
+        return _directory(text, field)
     if _HUB.fullmatch(text):
         return _hub(text)
     raise InvalidInput(field, f"{text!r} is not a model reference", _FORMS)
@@ -75,7 +76,7 @@ def _refuse_hostile(text: str, field: str) -> None:
 
 def _of_scheme(scheme: Scheme, target: str, field: str) -> Reference:
     if scheme is Scheme.DIRECTORY and target:
-        return _directory(target)
+        return _directory(target, field)
     if scheme is Scheme.HUB and _HUB.fullmatch(target):
         return _hub(target)
     if scheme is Scheme.PACKAGE and _PACKAGE.fullmatch(target):
@@ -90,8 +91,14 @@ def _looks_like_path(text: str) -> bool:
     return text.startswith(("/", "./", "../", "~"))
 
 
-def _directory(text: str) -> Reference:
-    return Reference(Scheme.DIRECTORY, str(Path(text).expanduser().absolute()))
+def _directory(text: str, field: str) -> Reference:
+    try:
+        path = Path(text).expanduser().absolute()
+    except RuntimeError as error:
+        raise InvalidInput(
+            field, f"{text!r} names a home directory that is not known", "write the whole path"
+        ) from error
+    return Reference(Scheme.DIRECTORY, str(path))
 
 
 def _hub(text: str) -> Reference:
