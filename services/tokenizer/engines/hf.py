@@ -37,7 +37,7 @@ class HuggingFaceTokenizer:
         """
         defined, template = definition(directory), chat_template(directory)
         self._whole = load(directory)
-        self._literal = literal(load(directory), defined)
+        self._literal = literal(directory, defined)
         self._control = sorted(control_tokens(defined))
         self._ids = frozenset(self._whole.get_vocab(with_added_tokens=True).values())
         self._unknown_id = _unknown_id(defined["model"], self._whole)

@@ -26,12 +26,13 @@ def plain(tokenizer: Tokenizer) -> Tokenizer:
     return tokenizer
 
 
-def literal(tokenizer: Tokenizer, definition: Mapping[str, Any]) -> Tokenizer:
-    """Turn a tokenizer into one that takes control tokens for text.
+def literal(directory: Path, definition: Mapping[str, Any]) -> Tokenizer:
+    """Read a tokenizer as one that takes control tokens for text.
 
     The library's own switch does for most. Some vocabularies hold their control tokens as pieces too, and find them
     in a text without looking at it as a control token; then the pieces are made unreachable.
     """
+    tokenizer = load(directory)
     tokenizer.encode_special_tokens = True
     control = control_tokens(definition)
     found = tokenizer.encode_batch_fast(list(control), add_special_tokens=False)
