@@ -11,6 +11,7 @@ from tokenizers import Tokenizer
 from transformers import AutoModel
 
 from citemesh.models import Pooling, PreparedModel
+from citemesh.models.quiet import quiet_transformers
 from services.retrieval.embedding.encoder import CONTEXT_VERSION, Ids, Role
 from services.retrieval.engine import Embedding, Vector
 
@@ -32,9 +33,10 @@ class TorchEncoder:
         self._cut = _tokenizer(model)
         self._cut.enable_truncation(model.max_tokens)
         self._pad = self._whole.token_to_id("<pad>") or self._whole.token_to_id("[PAD]") or 0
-        loaded: Any = AutoModel.from_pretrained(
-            model.directory, dtype=_dtype(precision, self._device), local_files_only=True
-        )
+        with quiet_transformers():
+            loaded: Any = AutoModel.from_pretrained(
+                model.directory, dtype=_dtype(precision, self._device), local_files_only=True
+            )
         self._model = loaded.to(self._device).eval()
 
     def count(self, texts: Sequence[str]) -> list[int]:

@@ -49,6 +49,7 @@ _HTML = re.compile(
 _MARKDOWN = re.compile(r"\A---[ \t]*\n|^ {0,3}#{1,6} \S|^ {0,3}```|^ {0,3}(?:[-*+]|\d+\.) .*\[[^\]\n]+\]\(", re.M)
 _UTF16_32 = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 _SNIFFED = 8192
+_FEW = 8
 _READS = "CiteMesh reads Markdown, plain text, HTML and PDF"
 
 
@@ -114,7 +115,7 @@ def _binary(data: bytes) -> str:
     if start.startswith(_UTF16_32):
         return ""
     controls = sum(byte < 32 and byte not in b"\t\n\r\f\x1b\x08" for byte in start)
-    return "binary data" if controls > len(start) / 10 else ""
+    return "binary data" if controls > max(_FEW, len(start) / 10) else ""
 
 
 def _guess(data: bytes) -> SourceType:

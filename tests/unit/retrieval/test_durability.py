@@ -1,0 +1,260 @@
+"""The durable engine keeps what it acknowledged: kills, torn and foreign snapshots, locks, versions, full disks."""
+
+import asyncio
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from citemesh.errors import DataLoss, NotFound, PreconditionFailed, Unavailable
+from services.retrieval.engine import Filter
+from services.retrieval.engines.durable import DurableEngine
+from services.retrieval.index.keeper import IndexKeeper
+from services.retrieval.store import schema
+from tests.contract.retrieval_engines import EMBEDDING, ids_of, new_document, opened, search
+from tests.unit.retrieval.crash_driver import text_of
+
+KILLS = 10
+
+
+def numbers(directory: Path) -> tuple[list[int], list[int], list[int]]:
+    """Chunk numbers as the store, its vectors and its words have them."""
+    connection = sqlite3.connect(directory / "store.db")
+    found = [
+        [row[0] for row in connection.execute(sql)]
+        for sql in (
+            "SELECT id FROM chunks ORDER BY id",
+            "SELECT chunk FROM vectors ORDER BY chunk",
+            "SELECT rowid FROM lexicon_1 ORDER BY rowid",
+        )
+    ]
+    assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+    assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+    connection.execute("INSERT INTO lexicon_1(lexicon_1) VALUES ('integrity-check')")
+    connection.rollback()
+    connection.close()
+    return found[0], found[1], found[2]
+
+
+def run_and_kill(directory: Path, first: int, after_s: float) -> list[str]:
+    """Lines that the driver acknowledged before it was killed."""
+    command = [sys.executable, "-m", "tests.unit.retrieval.crash_driver", str(directory), str(first)]
+    driver = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert driver.stdout is not None
+    try:
+        assert driver.stdout.readline() == "open\n"
+        time.sleep(after_s)
+    finally:
+        driver.kill()
+    return driver.stdout.read().splitlines()
+
+
+async def test_kill_at_any_instant_loses_nothing_acknowledged(tmp_path: Path) -> None:
+    """Ten kills on one store; after each, all that was acknowledged is there, whole, and nothing deleted is."""
+    directory = tmp_path / "store"
+    chance = random.Random(7)
+    kept: set[str] = set()
+    unsure: set[str] = set()
+    gone: set[str] = set()
+    first = 0
+    for _ in range(KILLS):
+        lines = await asyncio.to_thread(run_and_kill, directory, first, chance.uniform(0.0, 0.35))
+        words = [line.split() for line in lines if len(line.split()) == 2]
+        kept |= {name for word, name in words if word == "put"}
+        gone |= {name for word, name in words if word == "gone"}
+        unsure |= {name for word, name in words if word == "going"}
+        first = max([first, *(int(name[1:]) + 3 for _, name in words)])
+        stored, vectors, lexicon = numbers(directory)
+        assert stored == vectors == lexicon
+        started = time.monotonic()
+        async with opened("durable", directory) as engine:
+            assert time.monotonic() - started < 5
+            for name in kept - gone - unsure:
+                assert ids_of(await search(engine, f"word{name[1:]}", "lexical")) == [name]
+            sure = sorted(kept - gone - unsure)
+            for name in random.Random(1).sample(sure, min(20, len(sure))):
+                assert name in ids_of(await search(engine, f"document{name[1:]} word{name[1:]}", "dense", 30))
+                info, text = await engine.document("default", name)
+                assert text == text_of(int(name[1:]))
+                chosen = Filter(document_ids=[name])
+                assert len((await search(engine, "word", "dense", 100, chosen=chosen)).found) == info.chunks > 1
+            for name in gone:
+                assert not (await search(engine, f"word{name[1:]}", "lexical")).found
+                with pytest.raises(NotFound):
+                    await engine.document("default", name)
+            assert isinstance(engine, DurableEngine)
+            assert indexed(engine) == stored
+    assert len(kept) > 3 * KILLS
+    assert gone
+
+
+def indexed(engine: DurableEngine) -> list[int]:
+    """Numbers that the FAISS index of the first collection holds."""
+    keeper: IndexKeeper = engine._indexes
+    row = next(row for row in keeper._rows.values() if row.id == 1)
+    found: list[int] = keeper.of(row).numbers().tolist()
+    return found
+
+
+async def fill(directory: Path, count: int = 30, start: int = 0) -> None:
+    async with opened("durable", directory) as engine:
+        for n in range(start, start + count):
+            await engine.put(new_document(f"number {n} has word{n}", f"d{n}"))
+
+
+async def check(directory: Path, count: int) -> None:
+    async with opened("durable", directory) as engine:
+        assert isinstance(engine, DurableEngine)
+        assert indexed(engine) == numbers(directory)[0]
+        for n in range(count):
+            assert ids_of(await search(engine, f"number {n} has word{n}", "dense"))[0] == f"d{n}"
+
+
+def snapshot_of(directory: Path) -> Path:
+    return directory / "collection-1.faiss"
+
+
+@pytest.mark.parametrize("damage", ["gone", "empty", "torn", "flipped", "header", "magic", "unreadable json"])
+async def test_a_bad_snapshot_is_rebuilt(tmp_path: Path, damage: str) -> None:
+    await fill(tmp_path)
+    path = snapshot_of(tmp_path)
+    data = path.read_bytes()
+    broken = {
+        "empty": b"",
+        "torn": data[: len(data) // 2],
+        "flipped": data[:-3] + bytes([data[-3] ^ 255]) + data[-2:],
+        "header": data[:12],
+        "magic": b"CMVECS99" + data[8:],
+        "unreadable json": data[:12] + b"\xff" + data[13:],
+    }
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(broken[damage])
+    await check(tmp_path, 30)
+    await check(tmp_path, 30)
+
+
+async def test_a_snapshot_of_another_store_is_not_taken(tmp_path: Path) -> None:
+    await fill(tmp_path / "one", 30)
+    await fill(tmp_path / "two", 20, start=100)
+    shutil.copy(snapshot_of(tmp_path / "two"), snapshot_of(tmp_path / "one"))
+    await check(tmp_path / "one", 30)
+
+
+async def test_a_snapshot_of_another_history_is_not_taken(tmp_path: Path) -> None:
+    """A store that was put back from a copy numbers new chunks as the lost ones were."""
+    await fill(tmp_path, 10)
+    copy = (tmp_path / "store.db").read_bytes()
+    await fill(tmp_path, 10, start=50)
+    lost = snapshot_of(tmp_path).read_bytes()
+    (tmp_path / "store.db").write_bytes(copy)
+    await fill(tmp_path, 20, start=10)
+    snapshot_of(tmp_path).write_bytes(lost)
+    await check(tmp_path, 30)
+
+
+async def test_an_old_snapshot_is_brought_up_to_date(tmp_path: Path) -> None:
+    await fill(tmp_path, 10)
+    old = snapshot_of(tmp_path).read_bytes()
+    async with opened("durable", tmp_path) as engine:
+        await engine.delete("default", ["d3", "d4"])
+        await engine.put(new_document("changed words now", "d5"))
+    snapshot_of(tmp_path).write_bytes(old)
+    async with opened("durable", tmp_path) as engine:
+        assert isinstance(engine, DurableEngine)
+        assert indexed(engine) == numbers(tmp_path)[0]
+        assert ids_of(await search(engine, "changed words now", "dense"))[0] == "d5"
+        assert "d3" not in ids_of(await search(engine, "number 3 has word3", "dense", 100))
+
+
+async def test_many_deletes_compact_the_index(tmp_path: Path) -> None:
+    async with opened("durable", tmp_path) as engine:
+        assert isinstance(engine, DurableEngine)
+        for n in range(400):
+            await engine.put(new_document(f"number {n} has word{n}", f"d{n}"))
+        await engine.delete("default", [f"d{n}" for n in range(390)])
+        assert len(indexed(engine)) == 10
+        assert len(ids_of(await search(engine, "number", "dense", 1000))) == 10
+
+
+async def test_a_second_process_is_refused_with_the_holders_id(tmp_path: Path) -> None:
+    async with opened("durable", tmp_path):
+        second = DurableEngine(tmp_path)
+        with pytest.raises(PreconditionFailed, match=str(os.getpid())):
+            await second.open()
+        await second.close()
+    await check(tmp_path, 0)
+
+
+async def test_a_newer_database_is_refused(tmp_path: Path) -> None:
+    await fill(tmp_path, 1)
+    connection = sqlite3.connect(tmp_path / "store.db")
+    connection.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
+    connection.close()
+    with pytest.raises(PreconditionFailed, match="newer"):
+        await DurableEngine(tmp_path).open()
+
+
+async def test_another_programs_database_is_refused(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "store.db")
+    connection.execute("CREATE TABLE theirs (x)")
+    connection.close()
+    with pytest.raises(DataLoss, match="not a CiteMesh store"):
+        await DurableEngine(tmp_path).open()
+
+
+async def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "store.db").write_bytes(b"\x00\x01 no database" * 1000)
+    with pytest.raises(DataLoss):
+        await DurableEngine(tmp_path).open()
+
+
+async def test_a_full_disk_refuses_and_keeps_the_rest(tmp_path: Path) -> None:
+    async with opened("durable", tmp_path) as engine:
+        assert isinstance(engine, DurableEngine)
+        await engine.put(new_document("the first one fits", "first"))
+        database = engine._open_database
+        await database.write(lambda it: it.execute("PRAGMA max_page_count = 120").fetchone())
+        with pytest.raises(Unavailable, match="full"):
+            for n in range(500):
+                await engine.put(new_document(f"number {n} " * 200, f"d{n}"))
+        held = (await engine.collection("default")).documents
+        assert ids_of(await search(engine, "first one fits", "lexical")) == ["first"]
+        assert await engine.healthy()
+        await database.write(lambda it: it.execute("PRAGMA max_page_count = 100000").fetchone())
+        await engine.put(new_document("room again", "last"))
+        assert (await engine.collection("default")).documents == held + 1
+        assert indexed(engine) == numbers(tmp_path)[0]
+
+
+async def test_a_cancelled_put_is_whole_or_absent(tmp_path: Path) -> None:
+    async with opened("durable", tmp_path) as engine:
+        assert isinstance(engine, DurableEngine)
+        for n in range(40):
+            putting = asyncio.create_task(engine.put(new_document(f"number {n} has word{n} " * 30, f"d{n}")))
+            await asyncio.sleep(0.0005 * (n % 8))
+            putting.cancel()
+            await asyncio.gather(putting, return_exceptions=True)
+        await engine.put(new_document("the last", "last"))
+        assert indexed(engine) == numbers(tmp_path)[0]
+        for info in await engine.documents("default", "", 100):
+            chosen = Filter(document_ids=[info.document_id])
+            assert len((await search(engine, "word", "dense", 1000, chosen=chosen)).found) == info.chunks
+
+
+async def test_a_closed_engine_says_so(tmp_path: Path) -> None:
+    engine = DurableEngine(tmp_path)
+    with pytest.raises(Unavailable):
+        await engine.create("default", EMBEDDING)
+    await engine.open()
+    await engine.close()
+    with pytest.raises(Unavailable):
+        await engine.collection("default")
+    await engine.close()
