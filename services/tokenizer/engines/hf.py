@@ -1,8 +1,4 @@
-"""Hugging Face tokenizers, from a prepared model's directory.
-
-Only the batch calls are used: they let other threads run while they work, the single ones hold the interpreter for as
-long as they take.
-"""
+"""Hugging Face tokenizers, from a prepared model's directory."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -18,9 +14,7 @@ from services.tokenizer.engine import Facts, Prompt, Tokens, Turn
 # The pool's threads are the parallelism; a second pool inside the library would take the cores from the other rooms.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-from tokenizers import Encoding, Tokenizer
-
-from services.tokenizer.engines.literal import control_tokens, literal, load
+from services.tokenizer.engines.literal import LiteralTokenizer, load
 
 UNLIMITED = 1_000_000
 """Longest sequence that is believed: models without a limit state an absurd one."""
@@ -36,14 +30,14 @@ class HuggingFaceTokenizer:
             PreconditionFailed: the directory's files can't be read.
         """
         defined, template = definition(directory), chat_template(directory)
-        self._whole = load(directory)
-        self._literal = literal(directory, defined)
-        self._control = sorted(control_tokens(defined))
-        self._ids = frozenset(self._whole.get_vocab(with_added_tokens=True).values())
-        self._unknown_id = _unknown_id(defined["model"], self._whole)
-        self._chat = _chat(directory, template)
-        self._cutter = Cutter(lambda texts: [found.ids for found in self.encode(texts, with_spans=False)])
-        prefix, suffix = _frame(self._whole)
+        self._literal = LiteralTokenizer(directory, defined)
+        self._chat = ChatTemplate(template, _special_tokens(directory)) if template else None
+        self._whole = load(directory) if self._chat else None
+        self._cutter = Cutter(lambda texts: [found.ids for found in self._literal.encode(texts, with_spans=False)])
+        vocabulary = self._literal.vocabulary
+        self._ids = frozenset(vocabulary.values())
+        self._unknown_id = _unknown_id(defined["model"], vocabulary)
+        prefix, suffix = self._literal.frame()
         self._facts = Facts(
             name=name,
             digest=digest_of(defined, template),
@@ -61,8 +55,11 @@ class HuggingFaceTokenizer:
 
     def encode(self, texts: Sequence[str], with_spans: bool) -> list[Tokens]:
         """Return the tokens of each text, without start and end tokens."""
-        encode = self._literal.encode_batch if with_spans else self._literal.encode_batch_fast
-        return [self._tokens(found, with_spans) for found in encode(list(texts), add_special_tokens=False)]
+        unknown = self._unknown_id
+        return [
+            Tokens(found.ids, found.offsets if with_spans else [], 0 if unknown is None else found.ids.count(unknown))
+            for found in self._literal.encode(texts, with_spans)
+        ]
 
     def cut(self, text: str, start: int, size: int) -> int:
         """Return where a text may be cut so that its parts give the same tokens."""
@@ -73,53 +70,38 @@ class HuggingFaceTokenizer:
         for number, ids in enumerate(sequences):
             if not self._ids.issuperset(ids):
                 raise _outside(number, ids, self._ids, self._facts.vocabulary_size)
-        return self._whole.decode_batch([list(ids) for ids in sequences], skip_special_tokens=skip_special_tokens)
+        return self._literal.decode(sequences, skip_special_tokens)
 
     def render(self, turns: Sequence[Turn], add_generation_prompt: bool) -> Prompt:
         """Return a conversation as a prompt. Raises NotSupported without a template, InvalidInput if it refuses."""
-        if self._chat is None:
+        if self._chat is None or self._whole is None:
             raise NotSupported(
                 f"a conversation with tokenizer {self._facts.name!r}, which has no chat template,",
                 "name the tokenizer of a chat model",
             )
-        parts = self._chat.render(turns, add_generation_prompt, self._control)
         ids: list[int] = []
+        parts = self._chat.render(turns, add_generation_prompt, list(self._literal.control))
         for part in parts:
-            encoder = self._literal if part.spoken else self._whole
-            ids.extend(encoder.encode_batch_fast([part.text], add_special_tokens=False)[0].ids)
+            if part.spoken:
+                ids.extend(self._literal.encode([part.text], with_spans=False)[0].ids)
+            else:
+                ids.extend(self._whole.encode_batch_fast([part.text], add_special_tokens=False)[0].ids)
         return Prompt("".join(part.text for part in parts), ids)
 
-    def _tokens(self, found: Encoding, with_spans: bool) -> Tokens:
-        unknown = found.ids.count(self._unknown_id) if self._unknown_id is not None else 0
-        return Tokens(found.ids, found.offsets if with_spans else [], unknown)
 
-
-def _chat(directory: Path, source: str | None) -> ChatTemplate | None:
-    if source is None:
-        return None
+def _special_tokens(directory: Path) -> dict[str, str]:
     stated = read_json(directory / "tokenizer_config.json")
-    special = {key: _content(value) for key, value in stated.items() if key.endswith("_token") and value}
-    return ChatTemplate(source, special)
+    return {key: _content(value) for key, value in stated.items() if key.endswith("_token") and value}
 
 
 def _content(token: object) -> str:
     return str(token["content"]) if isinstance(token, dict) and "content" in token else str(token)
 
 
-def _frame(tokenizer: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the tokens that the model wants before and after a text."""
-    framed = tokenizer.encode_batch(["a"], add_special_tokens=True)[0]
-    own = [index for index, special in enumerate(framed.special_tokens_mask) if not special]
-    if not own:
-        return (), ()
-    return tuple(framed.ids[: own[0]]), tuple(framed.ids[own[-1] + 1 :])
-
-
-def _unknown_id(model: Mapping[str, Any], tokenizer: Tokenizer) -> int | None:
+def _unknown_id(model: Mapping[str, Any], vocabulary: Mapping[str, int]) -> int | None:
     if isinstance(model.get("unk_id"), int):
         return int(model["unk_id"])
-    token = model.get("unk_token")
-    return tokenizer.token_to_id(token) if isinstance(token, str) else None
+    return vocabulary.get(str(model.get("unk_token")))
 
 
 def _max_tokens(directory: Path) -> int:

@@ -1,11 +1,11 @@
-"""A tokenizer for which control tokens are text like any other."""
+"""A tokenizer for which control tokens in a text are text like any other."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
 from citemesh.models.digest import broken
 
@@ -26,38 +26,65 @@ def plain(tokenizer: Tokenizer) -> Tokenizer:
     return tokenizer
 
 
-def literal(directory: Path, definition: Mapping[str, Any]) -> Tokenizer:
-    """Read a tokenizer as one that takes control tokens for text.
-
-    The library's own switch does for most. Some vocabularies hold their control tokens as pieces too, and find them
-    in a text without looking at it as a control token; then the pieces are made unreachable.
-    """
-    tokenizer = load(directory)
-    tokenizer.encode_special_tokens = True
-    control = control_tokens(definition)
-    found = tokenizer.encode_batch_fast(list(control), add_special_tokens=False)
-    if not any(set(text.ids) & set(control.values()) for text in found):
-        return tokenizer
-    return plain(Tokenizer.from_str(json.dumps(unreachable(definition, control))))
-
-
 def control_tokens(definition: Mapping[str, Any]) -> dict[str, int]:
     """Return a definition's control tokens and their ids."""
     return {token["content"]: token["id"] for token in definition.get("added_tokens") or () if token.get("special")}
 
 
-def unreachable(definition: Mapping[str, Any], control: Mapping[str, int]) -> dict[str, Any]:
-    """Return a definition without control tokens, whose pieces of their names have names that no text has.
+class LiteralTokenizer:
+    """Encodes control tokens as text, and decodes them as what they are.
 
-    The ids stay. A vocabulary is a list of [piece, score], or an object of piece to id.
+    The library's own switch does for most models. Unigram vocabularies hold their control tokens as pieces too, and
+    find them in a text without looking at it as a control token; there the pieces get names that no text has.
     """
+
+    def __init__(self, directory: Path, definition: Mapping[str, Any]) -> None:
+        """Read a prepared model's tokenizer. Raises PreconditionFailed for one that can't be read."""
+        self.control = control_tokens(definition)
+        self._hidden: dict[str, str] = {}
+        if definition["model"].get("type") == "Unigram":
+            self._hidden = {name: f"\uf8ff\ufdd0{number}\ufdd0" for name, number in self.control.items()}
+            self._tokenizer = _hiding(directory, definition, self._hidden)
+        else:
+            self._tokenizer = load(directory)
+            self._tokenizer.encode_special_tokens = True
+
+    @property
+    def vocabulary(self) -> dict[str, int]:
+        """Pieces and their ids."""
+        return dict(self._tokenizer.get_vocab(with_added_tokens=True))
+
+    def frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the tokens that the model wants before and after a text."""
+        framed = self._tokenizer.encode_batch(["a"], add_special_tokens=True)[0]
+        own = [index for index, special in enumerate(framed.special_tokens_mask) if not special]
+        return (tuple(framed.ids[: own[0]]), tuple(framed.ids[own[-1] + 1 :])) if own else ((), ())
+
+    def encode(self, texts: Sequence[str], with_spans: bool) -> list[Encoding]:
+        """Encode texts without start and end tokens; the batch calls let other threads run meanwhile."""
+        encode = self._tokenizer.encode_batch if with_spans else self._tokenizer.encode_batch_fast
+        return list(encode(list(texts), add_special_tokens=False))
+
+    def decode(self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool) -> list[str]:
+        """Return the text of each sequence."""
+        if skip_special_tokens and self._hidden:
+            control = set(self.control.values())
+            sequences = [[token for token in ids if token not in control] for ids in sequences]
+        texts = self._tokenizer.decode_batch([list(ids) for ids in sequences], skip_special_tokens=skip_special_tokens)
+        return [self._named(text) for text in texts]
+
+    def _named(self, text: str) -> str:
+        for name, hidden in self._hidden.items():
+            text = text.replace(hidden, name)
+        return text
+
+
+def _hiding(directory: Path, definition: Mapping[str, Any], hidden: Mapping[str, str]) -> Tokenizer:
+    """Return a tokenizer without control tokens, whose pieces of their names are named anew; the ids stay."""
     model = dict(definition["model"])
-    kept = {model.get("unk_token")}
-    hidden = {name: f"\uf8ff\ufdd0{number}\ufdd0" for name, number in control.items() if name not in kept}
-    vocabulary = model["vocab"]
-    if isinstance(vocabulary, list):
-        model["vocab"] = [[hidden.get(piece, piece), score] for piece, score in vocabulary]
-    else:
-        model["vocab"] = {hidden.get(piece, piece): number for piece, number in vocabulary.items()}
+    model["vocab"] = [[hidden.get(piece, piece), score] for piece, score in model["vocab"]]
     added = [token for token in definition.get("added_tokens") or () if not token.get("special")]
-    return {**definition, "added_tokens": added, "model": model}
+    try:
+        return plain(Tokenizer.from_str(json.dumps({**definition, "added_tokens": added, "model": model})))
+    except Exception as fault:  # the library raises Exception itself
+        raise broken(directory / "tokenizer.json", str(fault)) from fault
