@@ -26,13 +26,15 @@ def run(
     report = Report(bench, given)
     show.predictions(about.strip().splitlines()[0], questions)
     try:
-        asyncio.run(_ending_in_order(measure(report)))
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        show.errors.print(f"{bench}: ended before it was done", style="red")
-        return 130
+        ended = asyncio.run(_done_or_ended(measure(report)))
+    except KeyboardInterrupt:
+        ended = True
     except CiteMeshError as error:
         show.errors.print(f"{bench}: {error}", style="red", markup=False)
         return 1
+    if ended:
+        show.errors.print(f"{bench}: ended before it was done", style="red")
+        return 130
     show.report(report)
     if given.json:
         report.write(given.json)
@@ -46,8 +48,18 @@ def shuffled(rounds: int, sides: Sequence[T], seed: int) -> Iterator[list[T]]:
         yield chance.sample(list(sides), len(sides))
 
 
-async def _ending_in_order(work: Coroutine[Any, Any, None]) -> None:
-    """Does the work; a SIGTERM cancels it, so that what it started is stopped."""
-    task = asyncio.ensure_future(work)
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    await task
+async def _done_or_ended(work: Coroutine[Any, Any, None]) -> bool:
+    """Does the work, or has it stop what it started when SIGTERM comes; says whether it came."""
+    task, told = asyncio.ensure_future(work), asyncio.Event()
+
+    def end() -> None:
+        told.set()
+        task.cancel()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, end)
+    try:
+        await task
+    except asyncio.CancelledError:
+        if not told.is_set():
+            raise
+    return told.is_set()
