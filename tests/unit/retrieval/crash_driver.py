@@ -1,9 +1,11 @@
 """Runs the durable engine on a directory and says what it acknowledged, until it is killed.
 
-Arguments: directory, number of the first document. Prints "put ID" and "gone ID" once the engine returned.
+Reads the number of the first document and the directory, a line a run.
+Prints "put ID" and "gone ID" once the engine returned.
 """
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 
@@ -42,5 +44,17 @@ async def put(engine: Engine, n: int) -> None:
     say(f"put d{n}")
 
 
+def main() -> None:
+    """Forks a child for each line "NUMBER DIRECTORY", so that only this process pays for the imports."""
+    for line in sys.stdin:
+        first, directory = line.rstrip("\n").split(" ", 1)
+        child = os.fork()
+        if child == 0:
+            say(f"child {os.getpid()}")
+            asyncio.run(run(Path(directory), int(first)))
+        os.waitpid(child, 0)
+        say("dead")
+
+
 if __name__ == "__main__":
-    asyncio.run(run(Path(sys.argv[1]), int(sys.argv[2])))
+    main()

@@ -4,16 +4,19 @@ import asyncio
 import os
 import random
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from citemesh.errors import DataLoss, NotFound, PreconditionFailed, Unavailable
-from services.retrieval.engine import Filter
+from services.retrieval.engine import Engine, Filter
 from services.retrieval.engines.durable import DurableEngine
 from services.retrieval.index.keeper import IndexKeeper
 from services.retrieval.store import schema
@@ -42,17 +45,36 @@ def numbers(directory: Path) -> tuple[list[int], list[int], list[int]]:
     return found[0], found[1], found[2]
 
 
-def run_and_kill(directory: Path, first: int, after_s: float) -> list[str]:
-    """Lines that the driver acknowledged before it was killed."""
-    command = [sys.executable, "-m", "tests.unit.retrieval.crash_driver", str(directory), str(first)]
-    driver = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert driver.stdout is not None
+@contextmanager
+def driver() -> Iterator[subprocess.Popen[str]]:
+    """A process that forks a child with an engine for each line it is sent."""
+    command = [sys.executable, "-m", "tests.unit.retrieval.crash_driver"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
-        assert driver.stdout.readline() == "open\n"
-        time.sleep(after_s)
+        yield process
     finally:
-        driver.kill()
-    return driver.stdout.read().splitlines()
+        process.kill()
+        process.wait()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.close()
+        process.stdout.close()
+
+
+def run_and_kill(process: subprocess.Popen[str], directory: Path, first: int, lines: int, after_s: float) -> list[str]:
+    """What a child acknowledged before it was killed, some moments after its so-manieth line."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(f"{first} {directory}\n")
+    process.stdin.flush()
+    child = int(process.stdout.readline().removeprefix("child "))
+    said = [process.stdout.readline() for _ in range(lines + 1)]
+    assert said[0] == "open\n"
+    time.sleep(after_s)
+    os.kill(child, signal.SIGKILL)
+    while said[-1] != "dead\n":
+        said.append(process.stdout.readline())
+    return [line for line in said if line.endswith("\n")]
 
 
 async def test_kill_at_any_instant_loses_nothing_acknowledged(tmp_path: Path) -> None:
@@ -63,33 +85,35 @@ async def test_kill_at_any_instant_loses_nothing_acknowledged(tmp_path: Path) ->
     unsure: set[str] = set()
     gone: set[str] = set()
     first = 0
-    for _ in range(KILLS):
-        lines = await asyncio.to_thread(run_and_kill, directory, first, chance.uniform(0.0, 0.35))
-        words = [line.split() for line in lines if len(line.split()) == 2]
-        kept |= {name for word, name in words if word == "put"}
-        gone |= {name for word, name in words if word == "gone"}
-        unsure |= {name for word, name in words if word == "going"}
-        first = max([first, *(int(name[1:]) + 3 for _, name in words)])
-        stored, vectors, lexicon = numbers(directory)
-        assert stored == vectors == lexicon
-        started = time.monotonic()
-        async with opened("durable", directory) as engine:
-            assert time.monotonic() - started < 5
-            for name in kept - gone - unsure:
-                assert ids_of(await search(engine, f"word{name[1:]}", "lexical")) == [name]
-            sure = sorted(kept - gone - unsure)
-            for name in random.Random(1).sample(sure, min(20, len(sure))):
-                assert name in ids_of(await search(engine, f"document{name[1:]} word{name[1:]}", "dense", 30))
-                info, text = await engine.document("default", name)
-                assert text == text_of(int(name[1:]))
-                chosen = Filter(document_ids=[name])
-                assert len((await search(engine, "word", "dense", 100, chosen=chosen)).found) == info.chunks > 1
-            for name in gone:
-                assert not (await search(engine, f"word{name[1:]}", "lexical")).found
-                with pytest.raises(NotFound):
-                    await engine.document("default", name)
-            assert isinstance(engine, DurableEngine)
-            assert indexed(engine) == stored
+    with driver() as process:
+        for _ in range(KILLS):
+            lines, after_s = chance.randrange(4, 24), chance.uniform(0, 0.03)
+            said = await asyncio.to_thread(run_and_kill, process, directory, first, lines, after_s)
+            words = [line.split() for line in said if len(line.split()) == 2]
+            kept |= {name for word, name in words if word == "put"}
+            gone |= {name for word, name in words if word == "gone"}
+            unsure |= {name for word, name in words if word == "going"}
+            first = max([first, *(int(name[1:]) + 3 for _, name in words)])
+            stored, vectors, lexicon = numbers(directory)
+            assert stored == vectors == lexicon
+            started = time.monotonic()
+            async with opened("durable", directory) as engine:
+                assert time.monotonic() - started < 5
+                for name in kept - gone - unsure:
+                    assert ids_of(await search(engine, f"word{name[1:]}", "lexical")) == [name]
+                sure = sorted(kept - gone - unsure)
+                for name in random.Random(1).sample(sure, min(20, len(sure))):
+                    assert name in ids_of(await search(engine, f"document{name[1:]} word{name[1:]}", "dense", 1000))
+                    info, text = await engine.document("default", name)
+                    assert text == text_of(int(name[1:]))
+                    chosen = Filter(document_ids=[name])
+                    assert len((await search(engine, "word", "dense", 100, chosen=chosen)).found) == info.chunks > 1
+                for name in gone:
+                    assert not (await search(engine, f"word{name[1:]}", "lexical")).found
+                    with pytest.raises(NotFound):
+                        await engine.document("default", name)
+                assert isinstance(engine, DurableEngine)
+                assert indexed(engine) == stored
     assert len(kept) > 3 * KILLS
     assert gone
 
@@ -106,6 +130,11 @@ async def fill(directory: Path, count: int = 30, start: int = 0) -> None:
     async with opened("durable", directory) as engine:
         for n in range(start, start + count):
             await engine.put(new_document(f"number {n} has word{n}", f"d{n}"))
+
+
+async def put_many(engine: Engine, count: int) -> None:
+    for n in range(count):
+        await engine.put(new_document(f"number {n} " * 200, f"d{n}"))
 
 
 async def check(directory: Path, count: int) -> None:
@@ -223,8 +252,7 @@ async def test_a_full_disk_refuses_and_keeps_the_rest(tmp_path: Path) -> None:
         database = engine._open_database
         await database.write(lambda it: it.execute("PRAGMA max_page_count = 120").fetchone())
         with pytest.raises(Unavailable, match="full"):
-            for n in range(500):
-                await engine.put(new_document(f"number {n} " * 200, f"d{n}"))
+            await put_many(engine, 500)
         held = (await engine.collection("default")).documents
         assert ids_of(await search(engine, "first one fits", "lexical")) == ["first"]
         assert await engine.healthy()
