@@ -20,7 +20,11 @@ SERVICE = "citemesh.api.generation.v1.GenerationService"
 
 def build(settings: GenerationSettings) -> Room:
     """Wire the room; nothing is loaded before its start."""
-    host = Host(make_engine(settings), settings.max_requests)
+    return room_of(Host(make_engine(settings), settings.max_requests), settings)
+
+
+def room_of(host: Host, settings: GenerationSettings) -> Room:
+    """Wire the room around a host."""
     service = GenerationService(host, settings)
     return Room(
         name="generation",

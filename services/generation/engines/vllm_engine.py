@@ -51,6 +51,8 @@ class VllmEngine:
         self._text: TextPrompt | None = None
         self._max_tokens = 0
         self._waiting = 0
+        self.scheduled = 0
+        """Requests that vLLM's scheduler held after its last step."""
 
     async def start(self) -> ModelFacts:
         """Prepare and load the model, in a thread: both take their time."""
@@ -157,6 +159,7 @@ class VllmEngine:
             def record(self, scheduler_stats: Any, *_: Any, **__: Any) -> None:
                 if scheduler_stats is not None:
                     engine._waiting = scheduler_stats.num_waiting_reqs + scheduler_stats.num_skipped_waiting_reqs
+                    engine.scheduled = scheduler_stats.num_running_reqs + engine._waiting
 
             def log_engine_initialized(self) -> None:
                 pass
