@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from policy_host import Policy, PolicyHost, artefact
-from policy_mesh import Mesh, sample
 
 from citemesh.mesh.identity import dump
+from tests.policy.policy_host import Policy, PolicyHost, artefact
+from tests.policy.policy_mesh import Mesh, sample
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-from policy_host import POLICIES, artefact
+
+from tests.policy.policy_host import POLICIES, artefact
 
 START_S = 20.0
 CALL_S = 10.0

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from policy_host import Outcome, PolicyHost
-
 from citemesh.mesh.identity import IdentityConfig, new_key
+from tests.policy.policy_host import Outcome, PolicyHost
 
 HERE = b"127.0.0.1:50000"
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from policy_host import POLICIES, artefact
+
+from tests.policy.policy_host import POLICIES, artefact
 
 
 def _script() -> ModuleType:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from policy_host import Outcome
-from policy_mesh import Mesh
+
+from tests.policy.policy_host import Outcome
+from tests.policy.policy_mesh import Mesh
 
 PREFIX = "citemesh_identity_denied_"
 OTHER_SECRET = "A" * 43

@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 import pytest
-from policy_envoy import Sidecar, envoy_binary, has_ipv6, sidecar, validate
-from policy_mesh import sample
 
 from citemesh.mesh.identity import dump
+from tests.policy.policy_envoy import Sidecar, envoy_binary, has_ipv6, sidecar, validate
+from tests.policy.policy_mesh import sample
 
 pytestmark = [
     pytest.mark.real,

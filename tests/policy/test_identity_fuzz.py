@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from policy_host import Policy, PolicyHost, serialised
-from policy_mesh import HERE, Mesh, sample
 
 from citemesh.mesh.identity import dump
+from tests.policy.policy_host import Policy, PolicyHost, serialised
+from tests.policy.policy_mesh import HERE, Mesh, sample
 
 EXAMPLES = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 FORMS = [

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from policy_host import PolicyHost
-from policy_mesh import HERE, Mesh, sample
 
 from citemesh.errors import InvalidInput
 from citemesh.mesh.identity import dump, load
 from citemesh.mesh.identity_rules import is_plain_path
+from tests.policy.policy_host import PolicyHost
+from tests.policy.policy_mesh import HERE, Mesh, sample
 
 EXAMPLES = settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
