@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
@@ -27,6 +28,8 @@ from citemesh.client.types import (
 QUOTE_CHARACTERS = 280
 QUOTES_A_SOURCE = 3
 _UNSUPPORTED = "[unsupported]"
+_SENTENCE_END = re.compile(r"(?<!\b\d)(?<!\b\d\d)(?:[.!?…]+[\"'”’)\]*_]*(?=\s|$)|[。！？｡]+[”’）」』】》]*)|(?<=\S)\n")
+"""Where a sentence may end; a number at a list's start doesn't. Too many only delay text, too few misplace numbers."""
 _FINISHES = {
     "length": "The answer was cut at its longest; --max-tokens allows more.",
     "interrupted": "The language model broke off; what follows the break is taken from the sources.",
@@ -79,6 +82,7 @@ class TextWriter:
         self._flow = Flow(console)
         self._text = ""
         self._shown = 0
+        self._cited = 0
         self._ended = False
         self._sources: dict[int, Source] = {}
         self._quotes: dict[int, list[Citation]] = {}
@@ -104,14 +108,22 @@ class TextWriter:
             case DeltaEvent():
                 self._wait.stop()
                 self._text += event.text
-                self._show_up_to(len(self._text.rstrip()))
+                self._show_up_to(self._known())
             case CitationEvent():
                 self._cite(event)
             case DoneEvent():
                 self._finish(event)
 
+    def _known(self) -> int:
+        """How far the text can be shown: to where a sentence may end whose numbers haven't come yet.
+
+        The model writes on while a sentence is checked, and what is on the screen can't be taken back to put numbers
+        before it. White space waits for the same reason.
+        """
+        stop = _SENTENCE_END.search(self._text, self._cited)
+        return len(self._text[: stop.end() if stop else None].rstrip())
+
     def _show_up_to(self, end: int) -> None:
-        """Text whose end may be a sentence's is shown; white space waits, for numbers come before it."""
         if end > self._shown:
             self._flow.text(printable(self._text[self._shown : end]))
             self._shown = end
@@ -128,6 +140,8 @@ class TextWriter:
             # Chinese and Japanese put no space before a mark.
             self._flow.text("" if is_wide(self._text[: self._shown][-1:]) else " ")
             self._flow.mark(mark, style)
+        self._cited = max(self._cited, end)
+        self._show_up_to(self._known())
 
     def _finish(self, event: DoneEvent) -> None:
         self._wait.stop()

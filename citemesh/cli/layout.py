@@ -34,7 +34,7 @@ class StackOptions:
     """None: where the apps' own setting says."""
     env: Mapping[str, str] = field(default_factory=dict)
     """More settings for the apps."""
-    start_s: float = 300.0
+    start_s: float = 600.0
     """Within which everything must be healthy."""
 
 

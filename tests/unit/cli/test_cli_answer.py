@@ -100,6 +100,41 @@ def test_chinese_takes_no_space_before_its_numbers() -> None:
     assert shown([*events, done(1)]).startswith("它是一个网格。[1]很快。[1]\n\n")
 
 
+def test_text_that_runs_ahead_of_its_numbers_waits_for_them() -> None:
+    events: list[AskEvent] = [SourcesEvent((source(1, "G"), source(2, "M"))), DeltaEvent("It costs 3.5 euros. And i")]
+    assert shown(events) == "It costs 3.5 euros."
+    events += [DeltaEvent("t works. Or do"), cites(0, 20, 1)]
+    assert shown(events) == "It costs 3.5 euros. [1] And it works."
+    events += [DeltaEvent("es it?\n\n1. Yes"), cites(20, 34, 2), cites(34, 47)]
+    assert shown(events) == "It costs 3.5 euros. [1] And it works. [2] Or does it? [unsupported]\n\n1. Yes"
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(["One is. ", "二是。", "3.5 or so?\n", "1. Item\n", "no end "]), min_size=1), st.data())
+def test_numbers_stand_right_behind_their_sentences_however_late_they_come(
+    sentences: list[str], data: st.DataObject
+) -> None:
+    """As the gateway sends it: sentences tile the text, and a sentence's numbers come at any time after its text."""
+    text, events, ends = "".join(sentences), list[AskEvent](), list[int]()
+    for sentence in sentences:
+        ends.append((ends[-1] if ends else 0) + len(sentence))
+    sent = next_cited = 0
+    while sent < len(text) or next_cited < len(ends):
+        ready = next_cited < len(ends) and ends[next_cited] <= sent
+        if ready and (sent == len(text) or data.draw(st.booleans())):
+            start = ends[next_cited - 1] if next_cited else 0
+            events.append(cites(start, ends[next_cited], 1))
+            next_cited += 1
+        else:
+            step = data.draw(st.integers(1, 9))
+            events.append(DeltaEvent(text[sent : sent + step]))
+            sent = min(len(text), sent + step)
+    body = shown([*events, done(1)]).split("\n\nwritten by")[0]
+    without = [part for part in body.replace("\n", " ").replace(" ", "").split("[1]") if part]
+    if "no end " not in sentences:
+        assert without == [sentence.replace("\n", "").replace(" ", "") for sentence in sentences]
+
+
 def test_documents_and_models_cannot_steer_the_terminal() -> None:
     evil = "\x1b]0;owned\x07\x1b[2J\u202egnp\x9b31m"
     events: list[AskEvent] = [
