@@ -156,9 +156,10 @@ class TextWriter:
         self._console.print(Text(_footer(event, len(self._sources)), style="dim"))
 
     def _list_sources(self, cited: Sequence[int]) -> None:
-        shown = [self._sources[number] for number in cited if number in self._sources]
+        known = [self._sources[number] for number in cited if number in self._sources]
+        shown = known or list(self._sources.values())
         if shown:
-            self._console.print(Text("Sources", style="bold"))
+            self._console.print(Text("Sources" if known else "Sources that were read; none is cited", style="bold"))
         for source in shown:
             self._console.print(source_line(source))
             for quote in _quotes(self._quotes.get(source.number, ())):

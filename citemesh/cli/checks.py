@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import platform
 import shutil
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -26,6 +28,8 @@ DISK_BYTES = 2 << 30
 MEMORY_BYTES = 4 << 30
 """Five apps with the default models take about 3.5 GB."""
 
+_COMPANIONS = ("torchvision", "torchaudio", "torchcodec")
+_IMPORT_S = 120
 # One machine needs one extra of each line.
 _EXTRAS: tuple[tuple[str, ...], ...] = (
     ("mesh",),
@@ -162,6 +166,24 @@ def gpu() -> Check:
         return Check("gpu", "ok", found)
     except nvml.NVMLError as error:
         return Check("gpu", "optional", f"none: {error}", "install NVIDIA's driver to use one; a CPU does too")
+
+
+def torch_companions() -> Check:
+    """Packages made for another torch, whose failing import takes transformers and vLLM along."""
+    installed = [name for name in _COMPANIONS if importlib.util.find_spec(name)]
+    broken = [name for name in installed if not _imports(name)]
+    if broken:
+        found = f"{', '.join(broken)} can't be imported beside the installed torch"
+        return Check("torch companions", "lack", found, "python tools/fix_torchvision.py removes what is broken")
+    return Check("torch companions", "ok", ", ".join(installed) or "none, as is well")
+
+
+def _imports(module: str) -> bool:
+    command = [sys.executable, "-c", f"import {module}"]
+    try:
+        return subprocess.run(command, capture_output=True, timeout=_IMPORT_S, check=False).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
 
 
 def rust() -> Check:

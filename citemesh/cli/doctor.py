@@ -49,6 +49,7 @@ def all_checks(settings: CliSettings) -> list[Check]:
     return [
         checks.python(),
         *_safely("packages", lambda: checks.packages()),
+        checks.torch_companions(),
         *_safely("models", lambda: model_checks(model_references(), settings.models_dir)),
         checks.envoy(),
         *_safely("mesh", lambda: _mesh(settings)),

@@ -155,6 +155,11 @@ def test_a_long_line_is_not_broken_into_others() -> None:
     assert shown([DeltaEvent(text)], width=40) == text
 
 
+def test_sources_that_were_read_are_listed_when_none_is_cited() -> None:
+    text = shown([SourcesEvent((source(1, "Guide"),)), DeltaEvent("Hm."), cites(0, 3), done()])
+    assert "none is cited\n[1] Guide\n" in text
+
+
 def test_no_sources_says_what_to_do() -> None:
     text = shown([SourcesEvent(()), done(finish="no_sources")])
     assert "citemesh ingest" in text
