@@ -48,7 +48,7 @@ def make_engine(settings: GenerationSettings) -> "GenerationEngine":
     return VllmEngine(
         Options(
             model=settings.model,
-            models_dir=settings.models_dir.expanduser(),
+            models_dir=settings.models_dir,
             device=settings.device,
             dtype=settings.dtype,
             max_model_tokens=settings.max_model_tokens,

@@ -8,7 +8,7 @@ from citemesh.api.generation.v1 import generation_service_pb2 as pb
 from citemesh.api.generation.v1.generation_service_pb2_grpc import GenerationServiceServicer
 from citemesh.errors import NotSupported
 from citemesh.kit.deadline import current_priority, remaining_s
-from services.generation import convert
+from services.generation import convert, metrics
 from services.generation.host import Host
 from services.generation.settings import GenerationSettings
 
@@ -26,7 +26,8 @@ class GenerationService(GenerationServiceServicer):
     async def Generate(self, request: pb.GenerateRequest, context: Context) -> AsyncIterator[pb.GenerateResponse]:
         """What the model writes, part by part."""
         work = convert.work(request, self._host.facts, self._settings.default_max_tokens, current_priority())
-        async with aclosing(self._host.generate(work, remaining_s(self._settings.timeout_s))) as deltas:
+        written = self._host.generate(work, remaining_s(self._settings.timeout_s))
+        async with aclosing(metrics.watched(written, self._host.facts.name, work.priority)) as deltas:
             async for delta in deltas:
                 if delta.text or delta.ids or delta.finish:
                     yield convert.response(delta)

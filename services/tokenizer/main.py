@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from citemesh.api.tokenizer.v1.tokenizer_service_pb2_grpc import add_TokenizerServiceServicer_to_server
 from citemesh.kit.server import Registration, Room, run_room
+from services.tokenizer.metrics import observe
 from services.tokenizer.pool import Limits, Pool
 from services.tokenizer.registry import Registry
 from services.tokenizer.service import TokenizerService
@@ -25,6 +26,7 @@ def build(settings: TokenizerSettings) -> Room:
         Limits(settings.threads, settings.max_waiting, settings.max_waiting_characters, settings.step_characters)
     )
     service = TokenizerService(registry, pool, settings)
+    observe(pool)
 
     async def start() -> None:
         registry.fill(await asyncio.to_thread(load_engines, settings))
@@ -46,8 +48,8 @@ def load_engines(settings: TokenizerSettings) -> "Sequence[TokenizerEngine]":
     from citemesh.models import prepare
     from services.tokenizer.engines.hf import HuggingFaceTokenizer
 
-    models = [prepare(reference, settings.models_dir.expanduser()) for reference in settings.models]
-    return [HuggingFaceTokenizer(model.name, model.directory) for model in models]
+    models = [prepare(reference, settings.models_dir) for reference in settings.models]
+    return [HuggingFaceTokenizer(model.name, model.directory, model.max_tokens) for model in models]
 
 
 def main() -> int:

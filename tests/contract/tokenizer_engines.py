@@ -33,4 +33,4 @@ def _real(reference: str) -> TokenizerEngine:
     from services.tokenizer.engines.hf import HuggingFaceTokenizer
 
     model = prepare(reference, MODELS)
-    return HuggingFaceTokenizer(model.name, model.directory)
+    return HuggingFaceTokenizer(model.name, model.directory, model.max_tokens)

@@ -23,8 +23,13 @@ UNLIMITED = 1_000_000
 class HuggingFaceTokenizer:
     """One tokenizer; see TokenizerEngine."""
 
-    def __init__(self, name: str, directory: Path) -> None:
+    def __init__(self, name: str, directory: Path, max_tokens: int = 0) -> None:
         """Read a prepared model's tokenizer.
+
+        Args:
+            name: its name in requests.
+            directory: the prepared model.
+            max_tokens: longest sequence of the model; 0 takes what its files state.
 
         Raises:
             PreconditionFailed: the directory's files can't be read.
@@ -42,7 +47,7 @@ class HuggingFaceTokenizer:
             name=name,
             digest=digest_of(defined, template),
             vocabulary_size=max(self._ids) + 1,
-            max_tokens=_max_tokens(directory),
+            max_tokens=max_tokens or _max_tokens(directory),
             has_chat_template=self._chat is not None,
             prefix=prefix,
             suffix=suffix,
