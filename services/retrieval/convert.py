@@ -196,7 +196,7 @@ def page_size(asked: int) -> int:
 def page_start(token: str) -> str:
     """What a page begins after. Raises InvalidInput for a token that no answer gave."""
     try:
-        return base64.urlsafe_b64decode(token.encode("ascii")).decode("utf-8")
+        return base64.b64decode(token.encode("ascii"), altchars=b"-_", validate=True).decode("utf-8")
     except (binascii.Error, ValueError):
         raise InvalidInput("page_token", "no answer gave it", "send a next_page_token, or nothing") from None
 

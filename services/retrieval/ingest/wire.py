@@ -2,7 +2,6 @@
 
 import json
 import struct
-from dataclasses import asdict, astuple
 from typing import Any
 
 from services.retrieval.ingest.detect import SourceType
@@ -20,8 +19,15 @@ def frame(header: Header, body: bytes = b"") -> bytes:
 
 def parsed_frame(source_type: SourceType, parsed: Parsed) -> bytes:
     """A reader's answer."""
-    said = {**asdict(parsed), "blocks": [astuple(block) for block in parsed.blocks], "source_type": source_type}
-    del said["text"]
+    said = {
+        "source_type": source_type,
+        "blocks": [(block.start, block.end, block.kind, block.level) for block in parsed.blocks],
+        "title": parsed.title,
+        "language": parsed.language,
+        "published": parsed.published,
+        "pages": parsed.pages,
+        "metadata": dict(parsed.metadata),
+    }
     return frame(said, parsed.text.encode())
 
 
