@@ -1,8 +1,9 @@
 """Settings of the gateway: CITEMESH_GATEWAY_<NAME>."""
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from citemesh.kit.settings import RoomSettings, room_config
+from gateway.query.language import SCRIPTS
 from gateway.query.limits import Limits
 
 
@@ -26,12 +27,20 @@ class GatewaySettings(RoomSettings):
     queue_batch: int = Field(64, ge=0, le=100000, description="Batch questions that may wait.")
     queue_background: int = Field(64, ge=0, le=100000, description="Background questions that may wait.")
     candidates: int = Field(24, ge=1, le=200, description="Passages asked of the search.")
-    sources: int = Field(6, ge=1, le=64, description="Most passages given to the model.")
-    context_tokens: int = Field(1200, ge=64, le=1_000_000, description="Most prompt tokens spent on passages.")
+    sources: int = Field(3, ge=1, le=64, description="Most passages given to the model; a small one minds few best.")
+    context_tokens: int = Field(1000, ge=64, le=1_000_000, description="Most prompt tokens spent on passages.")
     answer_tokens: int = Field(192, ge=1, le=4096, description="Tokens of an answer where the question says nothing.")
     temperature: float = Field(0.0, ge=0, le=2, description="Softness of the model's choice; 0 takes the likeliest.")
     repetition_penalty: float = Field(
-        1.15, gt=0, le=2, description="How much a token that was written already is held back; 1 is not at all."
+        1.0,
+        gt=0,
+        le=2,
+        description="How much tokens of prompt and answer are held back; 1: not at all, more keeps off the sources.",
+    )
+    scripts: tuple[str, ...] = Field(
+        ("latin",),
+        description="Scripts that the model writes well, as JSON; questions in others are answered extractively unless "
+        f"they ask for generation. Empty is all. Of: {', '.join(SCRIPTS)}.",
     )
     extract_sentences: int = Field(4, ge=1, le=32, description="Sentences of an extractive answer.")
     reserve_s: float = Field(
@@ -42,6 +51,13 @@ class GatewaySettings(RoomSettings):
     rank_s: float = Field(10.0, gt=0, le=600, description="Longest wait for the order of the passages.")
     cite_s: float = Field(2.0, gt=0, le=60, description="Longest wait for one check of sentences.")
     extract_s: float = Field(1.5, gt=0, le=60, description="Longest wait for the order of sentences to quote.")
+
+    @field_validator("scripts")
+    @classmethod
+    def _known(cls, scripts: tuple[str, ...]) -> tuple[str, ...]:
+        if unknown := set(scripts) - set(SCRIPTS):
+            raise ValueError(f"no such script: {', '.join(sorted(unknown))}")
+        return scripts
 
     @property
     def http_socket(self) -> str:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from citemesh.client.types import Location, Model, Passage, Source, Span
 from citemesh.errors import InvalidInput
+from gateway.query.language import is_chinese
 from gateway.query.limits import Limits
 from gateway.query.ports import TokenizerPort
-from gateway.query.prompt import Ids, Template, Templates
+from gateway.query.prompt import ASK, ASK_CHINESE, Ids, Template, Templates
 from gateway.query.sentences import split
 
 
@@ -56,7 +57,8 @@ class Packer:
 
         Raises InvalidInput where the question alone is too long for the model.
         """
-        template = await self._templates.get(model.tokenizer_digest)
+        ask = ASK_CHINESE if is_chinese(question) else ASK
+        template = await self._templates.get(model.tokenizer_digest, ask)
         asked, pieces = await self._tokens(template, question, scored)
         answer = min(max_tokens or self._limits.answer_tokens, model.max_tokens // 2)
         room = model.max_tokens - answer - template.fixed_tokens - len(asked)

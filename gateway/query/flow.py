@@ -24,6 +24,7 @@ from gateway.query.extractive import Extractor
 from gateway.query.faults import is_rooms
 from gateway.query.find import Finder, Ranking
 from gateway.query.generate import STOP, Outcome, OutOfTime, Writer
+from gateway.query.language import script_of
 from gateway.query.limits import Limits
 from gateway.query.models import Models
 from gateway.query.notices import Key, notice
@@ -125,10 +126,8 @@ class Flow:
         """A prompt, or only sources where no model is going to write."""
         run.deadline.check("sources were ranked")
         with run.steps.step("pack") as span:
-            if run.question.mode == "extractive":
-                run.notices.append("asked")
-            elif run.deadline.remaining() < 2 * self._limits.reserve_s:
-                run.notices.append("late")
+            if unwilling := self._unwilling(run):
+                run.notices.append(unwilling)
             else:
                 try:
                     draft = await self._prompt(run, ranking)
@@ -140,6 +139,16 @@ class Flow:
                         raise
                     run.notices.append(_why(error))
         return Draft(numbered([to_source(one) for one in ranking.passages[: self._limits.sources]]))
+
+    def _unwilling(self, run: Run) -> Key | None:
+        """Why no model is even asked, where that is so."""
+        if run.question.mode == "extractive":
+            return "asked"
+        if run.deadline.remaining() < 2 * self._limits.reserve_s:
+            return "late"
+        written = self._limits.scripts
+        wants_any = run.question.mode == "generated" or not written
+        return None if wants_any or script_of(run.plan.question) in written else "foreign"
 
     async def _prompt(self, run: Run, ranking: Ranking) -> Draft:
         model = await self._models.get()
@@ -162,6 +171,8 @@ class Flow:
             await self._carry_on(run, draft, outcome)
         elif outcome.finish == "length":
             run.finish = "length"
+        elif outcome.finish == "loop":
+            run.notices.append("looped")
 
     async def _write(self, run: Run, model: Model, packed: Packed) -> Outcome:
         """Generation and the check of its sentences, side by side."""

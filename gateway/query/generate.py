@@ -15,6 +15,7 @@ from gateway.query.citations import Checker, Claim
 from gateway.query.context import Packed
 from gateway.query.deadline import Deadline
 from gateway.query.limits import Limits
+from gateway.query.loops import LoopWatch
 from gateway.query.markers import Cleaned, Hint, MarkerFilter
 from gateway.query.ports import GenerationPort
 from gateway.query.sentences import Sentence, Splitter
@@ -29,7 +30,7 @@ class OutOfTime(DeadlineExceeded):
 
 @dataclass(slots=True)
 class Outcome:
-    """How the writing ended. finish: "stop", "length" or "abort", or "" with what broke it in error."""
+    """How the writing ended. finish: "stop", "length", "abort" or "loop", or "" with what broke it in error."""
 
     finish: str = ""
     usage: Usage = field(default_factory=Usage)
@@ -48,6 +49,7 @@ class Writer:
         self._checker = checker
         self._markers = MarkerFilter()
         self._splitter = Splitter()
+        self._loops = LoopWatch()
         self._hints: list[Hint] = []
 
     async def write(self, packed: Packed, sampling: Sampling, model: str, until: Deadline) -> Outcome:
@@ -76,6 +78,9 @@ class Writer:
                 outcome.usage = delta.usage or outcome.usage
                 outcome.finish = delta.finish
                 if delta.finish:
+                    return
+                if self._loops.feed(delta.text):
+                    outcome.finish = "loop"
                     return
         raise Unavailable("generation", remedy="its stream ended without a finish")
 

@@ -21,12 +21,13 @@ class Limits:
         extract_s: longest wait for the order of sentences to quote.
         temperature: softness of the model's choice where the question doesn't say.
         repetition_penalty: how much a token that was written already is held back.
+        scripts: scripts that the model writes well; questions in others are answered extractively. Empty: all.
         log_content: whether spans may carry the question's text.
     """
 
     candidates: int = 24
-    sources: int = 6
-    context_tokens: int = 1200
+    sources: int = 3
+    context_tokens: int = 1000
     answer_tokens: int = 192
     extract_sentences: int = 4
     reserve_s: float = 1.0
@@ -36,5 +37,6 @@ class Limits:
     cite_s: float = 2.0
     extract_s: float = 1.5
     temperature: float = 0.0
-    repetition_penalty: float = 1.15
+    repetition_penalty: float = 1.0
+    scripts: tuple[str, ...] = ("latin",)
     log_content: bool = False

@@ -11,6 +11,8 @@ Key = Literal[
     "generation_down",
     "generation_busy",
     "wrote_nothing",
+    "foreign",
+    "looped",
     "late",
     "interrupted",
     "interrupted_late",
@@ -44,6 +46,14 @@ _TEXTS: dict[Key, tuple[str, str]] = {
     "wrote_nothing": (
         "This answer quotes the sources, because the language model wrote nothing.",
         "语言模型没有给出内容，本回答直接引用资料原文。",
+    ),
+    "foreign": (
+        "This answer quotes the sources, because the language model does not write the question's script.",
+        "语言模型不擅长该语言，本回答直接引用资料原文。",
+    ),
+    "looped": (
+        "The language model began to repeat itself and was stopped.",
+        "语言模型开始重复，已被停止。",
     ),
     "late": (
         "This answer quotes the sources, because too little time was left to write one.",

@@ -13,10 +13,10 @@ from citemesh.client.types import Chat
 from citemesh.errors import PreconditionFailed
 from gateway.query.ports import TokenizerPort
 
-SYSTEM = (
-    "Answer the question with facts from the numbered sources below. Be short: one to three sentences, in the "
-    "language of the question. If the sources do not say it, say that you do not know.\n\n"
-)
+# Short and plain, for small models: with a longer text, or with the question before the sources, they ignore them.
+SYSTEM = "You answer questions from these sources:\n\n"
+ASK = "\nAnswer in one or two sentences, with the words of the sources."
+ASK_CHINESE = "\n请用一两句话回答，尽量使用资料中的原话。"
 # Begin and end differently, so that what two renderings share ends where a mark begins.
 MARKS = ("Qx7 mark k9Z", "7zB other 4w")
 NUMBERS = tuple(f"[{number}] " for number in range(1, 65))
@@ -65,17 +65,21 @@ class Template:
 
 
 class Templates:
-    """Learns templates and keeps the last one."""
+    """Learns templates and keeps those of the last tokenizer, one a language."""
 
     def __init__(self, tokenizer: TokenizerPort) -> None:
         self._tokenizer = tokenizer
-        self._last: Template | None = None
+        self._known: dict[str, Template] = {}
 
-    async def get(self, digest: str) -> Template:
-        """The template of the model whose tokenizer has this digest. Raises PreconditionFailed where none has."""
-        if self._last is None or self._last.digest != digest:
-            self._last = await self._learn(await self._name(digest), digest)
-        return self._last
+    async def get(self, digest: str, ask: str = ASK) -> Template:
+        """The template of the model whose tokenizer has this digest, with ``ask`` behind the question.
+
+        Raises PreconditionFailed where no loaded tokenizer has the digest.
+        """
+        found = self._known.get(ask)
+        if found is None or found.digest != digest:
+            found = self._known[ask] = await self._learn(await self._name(digest), digest, ask)
+        return found
 
     async def _name(self, digest: str) -> str:
         for info in await self._tokenizer.list():
@@ -84,12 +88,11 @@ class Templates:
         fault = f"no loaded tokenizer has the model's digest {digest[:12]} and a chat template"
         raise PreconditionFailed("TOKENIZER_MISSING", fault, "load the model's tokenizer in the tokenizer service")
 
-    async def _learn(self, name: str, digest: str) -> Template:
+    async def _learn(self, name: str, digest: str, ask: str) -> Template:
         one, two = MARKS
-        base, other_sources, other_question = [
-            await self._render(name, sources, question) for sources, question in ((one, one), (two, one), (one, two))
-        ]
-        prefix, middle, suffix = fixed_parts(base.ids, other_sources.ids, other_question.ids)
+        places = ((one, one), (two, one), (one, two))
+        rendered = [await self._render(name, sources, question + ask) for sources, question in places]
+        prefix, middle, suffix = fixed_parts(rendered[0].ids, rendered[1].ids, rendered[2].ids)
         encoded = (await self._tokenizer.encode([*NUMBERS, "\n", *KNOWN_CONTROLS], name)).sequences
         numbers, newline, known = encoded[: len(NUMBERS)], encoded[len(NUMBERS)], encoded[len(NUMBERS) + 1 :]
         controls = {ids[0] for ids in known if len(ids) == 1}

@@ -303,14 +303,14 @@ async def test_passages_of_another_tokenizer_are_encoded_again() -> None:
 async def test_a_passage_that_does_not_fit_is_left_out_whole() -> None:
     long = passage("pressure pump run what at does the " * 100, "long", 0)
     mesh = Mesh(retrieval=FakeRetrieval((long, *PASSAGES)))
-    said = await ask(mesh, limits=Limits(context_tokens=300))
+    said = await ask(mesh, limits=Limits(context_tokens=300, sources=6))
     assert "long" not in [source.document_id for source in sources_of(said).sources]
     assert_sound(said)
 
 
 async def test_the_only_passage_is_shortened_at_a_sentence_and_said() -> None:
     long = passage(" ".join(f"Pump number {i} runs at 40 bar." for i in range(50)), "long", 11)
-    said = await ask(Mesh(retrieval=FakeRetrieval((long,))), limits=Limits(context_tokens=300))
+    said = await ask(Mesh(retrieval=FakeRetrieval((long,))), limits=Limits(context_tokens=300, sources=6))
     (source,) = sources_of(said).sources
     assert source.text.endswith("bar.")
     assert 0 < len(source.text) < 300
@@ -354,7 +354,27 @@ async def test_a_chinese_answer_is_cited() -> None:
         retrieval=FakeRetrieval((passage(text, "zh", 5),)),
         generation=FakeGeneration(("水泵的工作压力", "为40巴【1】。它需要", "润滑油[1]。")),
     )
-    said = await ask(mesh, "水泵的工作压力是多少？")
+    said = await ask(mesh, Question("水泵的工作压力是多少？", mode="generated"))
     assert_sound(said)
+    assert "请用一两句话回答" in text_of(mesh.generation.prompts[0])
     assert [event.citations[0].quote for event in citations_of(said)] == ["水泵的工作压力为40巴。", "它需要润滑油。"]
     assert answer_of(said) == text
+
+
+async def test_a_script_that_the_model_does_not_write_is_answered_from_the_sources() -> None:
+    mesh = Mesh(retrieval=FakeRetrieval((passage("主水泵的工作压力为四十巴。它需要润滑油。", "zh", 5),)))
+    said = await ask(mesh, "主水泵的工作压力是多少？")
+    assert_sound(said)
+    assert (done_of(said).mode, mesh.generation.prompts) == ("extractive", [])
+    assert "不擅长" in done_of(said).notice
+    said = await ask(mesh, "主水泵的工作压力是多少？", limits=Limits(scripts=()))
+    assert done_of(said).mode == "generated"
+
+
+async def test_a_model_that_repeats_itself_is_stopped() -> None:
+    mesh = Mesh(generation=FakeGeneration(("The pump runs at 40 bar. ", *["It is a pump that pumps. "] * 50)))
+    said = await ask(mesh)
+    assert_sound(said)
+    assert len(answer_of(said)) < 200
+    assert "repeat" in done_of(said).notice
+    assert mesh.generation.running == 0

@@ -36,6 +36,7 @@ async def test_a_template_is_learned_once() -> None:
     assert tokenizer.renders == 3
     assert template.controls == frozenset(CONTROLS.values())
     prompt = text_of(template.prompt(ids_of("SOURCES"), ids_of("QUESTION")))
-    assert prompt.endswith("SOURCES<|im_end|>\n<|im_start|>user\nQUESTION<|im_end|>\n<|im_start|>assistant\n")
+    assert "SOURCES<|im_end|>\n<|im_start|>user\nQUESTION\nAnswer in one" in prompt
+    assert prompt.endswith("<|im_end|>\n<|im_start|>assistant\n")
     assert not any(mark in prompt for mark in MARKS)
     assert template.plain(ids_of("a<|im_end|>b")) == ids_of("ab")
