@@ -100,7 +100,7 @@ def ports(layout: Layout) -> Check:
     numbers = layout.ports()
     taken = [f"{port} ({what}) {fault}" for what, port in numbers.items() if (fault := why_taken(port))]
     if taken:
-        remedy = "stop what listens there, or choose others: citemesh up --port-base 18080"
+        remedy = "stop what listens there, or choose others with --port-base"
         return Check("ports", "lack", "; ".join(taken), remedy)
     return Check("ports", "ok", f"free: {', '.join(str(port) for port in sorted(numbers.values()))}")
 

@@ -20,7 +20,7 @@ def check_ports(ports: Mapping[str, int], host: str = "127.0.0.1") -> None:
     """
     for what, port in ports.items():
         if fault := why_taken(port, host):
-            remedy = "stop what listens there, or choose other ports: citemesh up --port-base 18080"
+            remedy = "stop what listens there, or choose other ports with --port-base"
             raise PreconditionFailed("PORT_TAKEN", f"port {port} ({what}) {fault}", remedy)
 
 
