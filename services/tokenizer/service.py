@@ -94,33 +94,37 @@ class TokenizerService(TokenizerServiceServicer):
     ) -> list[tuple[Piece, int]]:
         """Return the pieces of a text and their lengths in tokens.
 
-        A piece may take more tokens alone than within its text; such a one is split again, with less to fill.
+        A piece may take more tokens alone than within its text; such pieces are split again, with less to fill each
+        time. One that still takes more when it is filled with a single token is left as it is.
         """
         (whole,) = await self._encode(engine, [text], with_spans=True)
         pieces = await self._call(lambda: split(text, whole.spans, max_tokens, overlap), len(text))
-        counts = dict(await self._counted(engine, text, pieces, max_tokens, 1))
-        return [(piece, counts[piece]) for piece in in_order(counts)]
-
-    async def _counted(
-        self, engine: TokenizerEngine, text: str, pieces: Sequence[Piece], max_tokens: int, less: int
-    ) -> list[tuple[Piece, int]]:
-        found = await self._encode(engine, [text[piece.start : piece.end] for piece in pieces], with_spans=False)
-        counted: list[tuple[Piece, int]] = []
-        for piece, tokens in zip(pieces, found, strict=True):
-            if len(tokens.ids) > max_tokens and piece.end - piece.start > 1:
-                counted += await self._narrower(engine, text, piece, max_tokens, less)
-            else:
-                counted.append((piece, len(tokens.ids)))
-        return counted
+        counts: dict[Piece, int] = {}
+        less = 1
+        while pieces:
+            found = await self._encode(engine, [text[p.start : p.end] for p in pieces], with_spans=False)
+            counts.update(zip(pieces, (len(tokens.ids) for tokens in found), strict=True))
+            over = [p for p in pieces if counts[p] > max_tokens and p.end - p.start > 1 and less <= 2 * max_tokens]
+            for piece in over:
+                del counts[piece]
+            pieces = await self._narrower(engine, text, over, max(1, max_tokens - less)) if over else []
+            less *= 2
+        return await self._call(lambda: [(piece, counts[piece]) for piece in in_order(counts)], len(counts))
 
     async def _narrower(
-        self, engine: TokenizerEngine, text: str, piece: Piece, max_tokens: int, less: int
-    ) -> list[tuple[Piece, int]]:
-        part = text[piece.start : piece.end]
-        (tokens,) = await self._encode(engine, [part], with_spans=True)
-        pieces = split(part, tokens.spans, max(1, max_tokens - less), 0)
-        moved = [Piece(piece.start + inner.start, piece.start + inner.end) for inner in pieces]
-        return await self._counted(engine, text, moved, max_tokens, less * 2)
+        self, engine: TokenizerEngine, text: str, pieces: Sequence[Piece], max_tokens: int
+    ) -> list[Piece]:
+        parts = [text[piece.start : piece.end] for piece in pieces]
+        found = await self._encode(engine, parts, with_spans=True)
+
+        def cut() -> list[Piece]:
+            return [
+                Piece(piece.start + inner.start, piece.start + inner.end)
+                for piece, part, tokens in zip(pieces, parts, found, strict=True)
+                for inner in split(part, tokens.spans, max_tokens, 0)
+            ]
+
+        return await self._call(cut, sum(map(len, parts)))
 
     async def _encode(self, engine: TokenizerEngine, texts: Sequence[str], with_spans: bool) -> list[Tokens]:
         return await self._pool.encode(

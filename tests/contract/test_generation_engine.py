@@ -6,7 +6,7 @@ from contextlib import aclosing
 
 import pytest
 
-from citemesh.errors import InvalidInput
+from citemesh.errors import InvalidInput, Overloaded, Unavailable
 from services.generation.engine import Delta, Finish, GenerationEngine, ModelFacts, Sampling, Work
 from tests.contract.generation_engines import ALL, VLLM, make_engine, prompt_of
 
@@ -164,3 +164,33 @@ class TestVllm:
             await asyncio.sleep(0.5)
             group.create_task(ask(0, 99))
         assert order.index(0) < 30
+
+    async def test_errors_of_vllm_become_those_of_citemesh(self, running: Running) -> None:
+        from vllm.exceptions import QueueOverflowError, VLLMValidationError
+        from vllm.v1.engine.exceptions import EngineDeadError
+
+        from services.generation.engines.vllm_engine import translated
+
+        assert isinstance(translated(QueueOverflowError()), Overloaded)
+        assert isinstance(translated(EngineDeadError()), Unavailable)
+        fault = translated(VLLMValidationError("too soft", parameter="temperature", value=9))
+        assert isinstance(fault, InvalidInput)
+        assert (fault.field, fault.fault) == ("sampling.temperature", "too soft")
+        other = KeyError()
+        assert translated(other) is other
+
+    async def test_zz_a_killed_engine_ends_its_streams_and_its_health(self, running: Running) -> None:
+        """The last one: the engine is dead afterwards, and is stopped as such."""
+        import psutil
+
+        deltas = running.engine.generate(running.work(max_tokens=4000))
+        await anext(deltas)
+        for child in psutil.Process().children():
+            if "EngineCore" in child.name() or "EngineCore" in " ".join(child.cmdline()):
+                child.kill()
+        with pytest.raises(Unavailable):
+            async with asyncio.timeout(10):
+                [delta async for delta in deltas]
+        assert not (await running.engine.state()).healthy
+        with pytest.raises(Unavailable):
+            await running.write(running.work(max_tokens=2))

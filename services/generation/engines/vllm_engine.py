@@ -43,7 +43,11 @@ class Options:
 
 
 class VllmEngine:
-    """See GenerationEngine. A dead engine stays dead: the process ends and its supervisor starts a new one."""
+    """See GenerationEngine.
+
+    A dead engine stays dead: the process ends and its supervisor starts a new one. Building another in this process
+    would save one import of vLLM out of three, at the price of a second way to start that nobody uses on good days.
+    """
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -87,7 +91,7 @@ class VllmEngine:
                     finish = Finish(choice.finish_reason) if output.finished else None
                     yield Delta(choice.text, tuple(choice.token_ids), finish, usage)
         except Exception as fault:
-            raise _translated(fault) from fault
+            raise translated(fault) from fault
 
     def _outputs(self, llm: Any, ids: list[int], work: Work) -> AsyncGenerator[Any, None]:
         from vllm.inputs.engine import tokens_input
@@ -111,8 +115,8 @@ class VllmEngine:
         return self._llm
 
     def _load(self) -> ModelFacts:
-        vllm_environment.prepare(self._options.threads)
         model = prepare(self._options.model, self._options.models_dir)
+        vllm_environment.prepare(self._options.threads)
         self._max_tokens = min(self._options.max_model_tokens, model.max_tokens or self._options.max_model_tokens)
         self._text = TextPrompt(model.directory)
         self._llm = self._build(model)
@@ -196,7 +200,7 @@ def _params(sampling: Sampling, room: int) -> Any:
     )
 
 
-def _translated(fault: Exception) -> Exception:
+def translated(fault: Exception) -> Exception:
     """Return an error of vLLM as one of CiteMesh; others are left as they are."""
     from vllm.exceptions import MaxQueuedTokensError, QueueOverflowError, VLLMValidationError
     from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
