@@ -12,9 +12,6 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 from tests.support.collector import Collector
 from tests.support.running import RunningMesh, running_mesh
 
-REAL_PORTS = 18080
-FAKE_PORTS = 19080
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Everything here needs Envoy, so all of it is real."""
@@ -32,13 +29,13 @@ def collector() -> Iterator[Collector]:
 @pytest.fixture(scope="session")
 def mesh(tmp_path_factory: pytest.TempPathFactory, collector: Collector) -> Iterator[RunningMesh]:
     state = tmp_path_factory.mktemp("m")
-    with running_mesh(state, port_base=REAL_PORTS, otlp_endpoint=collector.endpoint) as running:
+    with running_mesh(state, otlp_endpoint=collector.endpoint) as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def fake_mesh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningMesh]:
-    with running_mesh(tmp_path_factory.mktemp("f"), port_base=FAKE_PORTS, fake=True) as running:
+    with running_mesh(tmp_path_factory.mktemp("f"), fake=True) as running:
         yield running
 
 

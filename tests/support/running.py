@@ -1,6 +1,7 @@
 """A mesh that runs in a thread of its own, so that each test may have its own event loop."""
 
 import asyncio
+import random
 import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
@@ -8,12 +9,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from citemesh.cli.layout import StackOptions
+from citemesh.cli.ports import why_taken
 from citemesh.cli.stack import Stack
 from citemesh.client import Mesh
 
 T = TypeVar("T")
 # Longer than any start on a slow machine: the limit that matters is the stack's own.
 CALL_S = 600.0
+OFFSETS = (0, *range(101, 105), *range(110, 115))
 
 
 class RunningMesh:
@@ -84,10 +87,18 @@ class RunningMesh:
         return Mesh(self.stack.targets, key)
 
 
+def free_base() -> int:
+    """A port base whose ports are all free, below the range that the kernel hands out by itself."""
+    for base in random.sample(range(12_000, 31_000, 200), 40):
+        if not any(why_taken(base + offset, "127.0.0.1") for offset in OFFSETS):
+            return base
+    raise RuntimeError("no free range of ports found")
+
+
 @contextmanager
 def running_mesh(state: Path, **options: Any) -> Iterator[RunningMesh]:
     """A started mesh, and its end."""
-    running = RunningMesh(StackOptions(state_dir=state, **options))
+    running = RunningMesh(StackOptions(state_dir=state, port_base=free_base(), **options))
     try:
         running.start()
         yield running
