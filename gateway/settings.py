@@ -13,7 +13,9 @@ class GatewaySettings(RoomSettings):
     model_config = room_config("gateway")
 
     http_listen: str = Field(
-        "", description="Unix socket for HTTP, as a path; empty takes gateway-http.sock in the state directory."
+        "",
+        description="Where HTTP is served: a unix socket's path or loopback host:port; empty takes gateway-http.sock in "
+        "the state directory.",
     )
     http_max_body_kib: int = Field(2048, ge=64, le=65536, description="Largest HTTP request body taken, in KiB.")
     http_idle_s: float = Field(

@@ -12,6 +12,7 @@ SOURCE_TYPES = ("markdown", "text", "html", "pdf")
 def check(question: Question) -> None:
     """Raises InvalidInput for a value out of range and NotSupported for what isn't built yet."""
     check_text("question", question.question)
+    check_whole("collection", question.collection)
     check_source_types("source_types", question.source_types)
     if question.thread_id:
         raise NotSupported("thread_id: threads", "leave it empty")
@@ -25,12 +26,22 @@ def check(question: Question) -> None:
 
 
 def check_text(field: str, text: str) -> None:
-    """Raises InvalidInput for a text that is empty, blank or too long."""
+    """Raises InvalidInput for a text that is empty, blank, too long or not whole."""
+    check_whole(field, text)
     if not text.strip():
         raise InvalidInput(field, "is empty", "write a question")
     if len(text) > LONGEST_QUESTION:
         fault = f"is {len(text)} characters long"
         raise InvalidInput(field, fault, f"shorten it to {LONGEST_QUESTION} characters")
+
+
+def check_whole(field: str, text: str) -> None:
+    """Raises InvalidInput for a text with half a character: JSON can spell a lone surrogate, UTF-8 can't."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        fault = f"has half a character (a lone surrogate) at {error.start}"
+        raise InvalidInput(field, fault, "send whole Unicode characters") from None
 
 
 def check_source_types(field: str, types: tuple[str, ...]) -> None:

@@ -1,11 +1,11 @@
-"""Serves the HTTP application on a unix socket, in the process and on the loop of the gRPC server."""
+"""Serves the HTTP application, in the process and on the loop of the gRPC server."""
 
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -30,14 +30,15 @@ class HttpServer:
     """An async context manager: listens within, drains at the end.
 
     Args:
+        address: a unix socket's path, or host:port.
         drain_s: seconds that requests in progress get to finish.
     """
 
-    def __init__(self, app: ASGIApp, socket: str, drain_s: float) -> None:
-        self._socket = socket
+    def __init__(self, app: ASGIApp, address: str, drain_s: float) -> None:
+        self._address = address
         config = uvicorn.Config(
             app,
-            uds=socket,
+            **_bind(address),
             lifespan="off",
             log_config=None,
             access_log=False,
@@ -55,7 +56,8 @@ class HttpServer:
         return self._task is not None and not self._task.done() and self._server.started
 
     async def __aenter__(self) -> Self:
-        Path(self._socket).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if "uds" in _bind(self._address):
+            Path(self._address).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._task = asyncio.create_task(self._server.serve())
         async with asyncio.timeout(START_S):
             while not self._server.started:
@@ -66,7 +68,7 @@ class HttpServer:
 
     def _failure(self) -> PreconditionFailed:
         error = self._task.exception() if self._task else None
-        return PreconditionFailed("ADDRESS_TAKEN", f"can't listen on {self._socket}: {error}", "free the path")
+        return PreconditionFailed("ADDRESS_TAKEN", f"can't listen on {self._address}: {error}", "free it")
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -74,3 +76,9 @@ class HttpServer:
         self._server.should_exit = True
         if self._task is not None:
             await asyncio.wait({self._task})
+
+
+def _bind(address: str) -> dict[str, Any]:
+    """The address as uvicorn takes it."""
+    host, _, port = address.rpartition(":")
+    return {"host": host, "port": int(port)} if host and port.isdigit() and "/" not in address else {"uds": address}

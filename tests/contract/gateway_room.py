@@ -39,6 +39,7 @@ class Running:
     client: Mesh
     http: httpx.AsyncClient
     settings: GatewaySettings
+    server: Server
 
 
 @asynccontextmanager
@@ -46,7 +47,7 @@ async def gateway(mesh: fakes.Mesh | None = None, **settings: Any) -> AsyncItera
     """Runs one for the block."""
     mesh = mesh or fakes.Mesh()
     folder = Path(tempfile.mkdtemp(prefix="cm"))  # short: a socket's path has a limit
-    chosen = GatewaySettings(state_dir=folder, drain_s=0.5, **settings)
+    chosen = GatewaySettings(state_dir=folder, **{"drain_s": 0.5, **settings})
     neighbours = Neighbours()
     server = Server(assemble(chosen, mesh.rooms, neighbours), chosen)
     await server.start()
@@ -56,7 +57,7 @@ async def gateway(mesh: fakes.Mesh | None = None, **settings: Any) -> AsyncItera
             Mesh({"gateway": chosen.address}) as client,
             httpx.AsyncClient(transport=transport, base_url="http://gateway", timeout=20) as http,
         ):
-            yield Running(mesh, neighbours, client, http, chosen)
+            yield Running(mesh, neighbours, client, http, chosen, server)
     finally:
         await server.stop()
         shutil.rmtree(folder, ignore_errors=True)

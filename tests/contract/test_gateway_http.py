@@ -101,6 +101,9 @@ BAD_BODIES: list[tuple[Any, str]] = [
     ({}, "query"),
     ({"query": ""}, "query"),
     ({"query": 5}, "query"),
+    ({"query": "half \ud83d"}, "query"),
+    ({"query": "q", "collection": "\ud83d"}, "collection"),
+    ({"query": "q", "temperature": float("nan")}, "temperature"),
     ({"query": "x" * 1_000_000}, "query"),
     ({"query": "q", "source_preference": "docx"}, "source_preference"),
     ({"query": "q", "source_preference": [1]}, "source_preference"),
@@ -116,14 +119,14 @@ BAD_BODIES: list[tuple[Any, str]] = [
 
 async def test_bad_bodies_name_the_field(running: Running) -> None:
     for body, field in BAD_BODIES:
-        reply = await running.http.post("/v1/query", json=body)
+        reply = await running.http.post("/v1/query", content=json.dumps(body))
         assert reply.status_code == 400, reply.text
         assert reply.json()["error"]["field"] == field, body
         assert reply.json()["error"]["remedy"]
 
 
 async def test_no_json_is_said(running: Running) -> None:
-    for data in (b"", b"{", b"\xff\xfe", b"[" * 100_000):
+    for data in (b"", b"{", b"\xff\xfe", b"[" * 100_000, b'{"query": ' + b"1" * 5000 + b"}"):
         reply = await running.http.post("/v1/query", content=data)
         assert (reply.status_code, reply.json()["error"]["field"]) == (400, "body")
 
@@ -311,3 +314,22 @@ async def test_the_callers_deadline_holds() -> None:
                 "/v1/query", json={"query": ASKED}, headers={"x-request-timeout-ms": nonsense}
             )
             assert (reply.status_code, reply.json()["error"]["field"]) == (400, "x-request-timeout-ms")
+
+
+async def test_a_stream_in_progress_is_finished_when_the_gateway_stops() -> None:
+    gate = asyncio.Event()
+
+    async def pause() -> None:
+        await gate.wait()
+
+    mesh = fakes.Mesh(generation=fakes.FakeGeneration(pause=pause))
+    async with gateway(mesh, drain_s=5) as running:
+        call = asyncio.create_task(running.http.post("/v1/query", json={"query": ASKED, "stream": True}))
+        await until_writing(running)
+        stopping = asyncio.create_task(running.server.stop())
+        async with asyncio.timeout(5):
+            while running.server.ready:
+                await asyncio.sleep(0.01)
+        gate.set()
+        assert events_of((await call).text)[-1][0] == "done"
+        await stopping
