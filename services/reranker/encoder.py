@@ -1,13 +1,16 @@
 """Turns texts into token vectors with an embedding model from a transformers directory."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from tokenizers import Tokenizer
-from transformers import AutoModel
+from transformers import AutoConfig, AutoModel
+from transformers.utils import logging as transformers_logging
 
 from citemesh.errors import DeadlineExceeded, PreconditionFailed
 from services.reranker.cache import TokenVectors
@@ -35,12 +38,13 @@ class TokenEncoder:
         directory: config.json, weights and tokenizer.json as transformers saves them, with late_projection.npy
             ([hidden, dimensions]) where there is one; without it the vectors keep the model's width.
         max_tokens: most tokens in a sequence; longer texts are encoded piece by piece, and nothing of them is left out.
+        layers: how many of the model's layers to use, from the first; 0, or as many as it has, uses all.
     """
 
-    def __init__(self, directory: Path, max_tokens: int) -> None:
+    def __init__(self, directory: Path, max_tokens: int, layers: int = 0) -> None:
         try:
             self._tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
-            self._model = AutoModel.from_pretrained(directory, local_files_only=True, dtype=torch.bfloat16).eval()
+            self._model, self._cut = _model(directory, layers)
         except Exception as fault:  # tokenizers raises no narrower one
             raise PreconditionFailed(
                 "MODEL_MISSING",
@@ -49,10 +53,12 @@ class TokenEncoder:
             ) from fault
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
-        special = self._tokenizer.encode("").ids
+        self._tokenizer.encode_special_tokens = True  # a passage that spells </s> is text
+        special = self._tokenizer.encode("").ids  # what opens and closes every sequence
         self._opening, self._closing = special[:1], special[-1:]
         self._max_tokens = min(max_tokens, int(self._model.config.max_position_embeddings))
-        self._projection = _projection(directory)
+        # The projection was made from the last layer; other layers lie in other directions.
+        self._projection = None if self._cut else _projection(directory)
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids of each text, without special tokens."""
@@ -112,6 +118,21 @@ class TokenEncoder:
             hidden = hidden if self._projection is None else hidden @ self._projection
             unit = torch.nn.functional.normalize(hidden, dim=-1).numpy()
         return [unit[number, len(head) : len(head) + len(row)] for number, row in enumerate(rows)]
+
+
+def _model(directory: Path, layers: int) -> tuple[Any, bool]:
+    """The model, and whether it was cut to fewer layers than it has."""
+    config = AutoConfig.from_pretrained(directory, local_files_only=True)
+    cut = 0 < layers < config.num_hidden_layers
+    if cut:
+        config.num_hidden_layers = layers
+    level = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity(logging.ERROR)  # it warns of the layers and heads that are left out on purpose
+    try:
+        model = AutoModel.from_pretrained(directory, config=config, local_files_only=True, dtype=torch.bfloat16)
+    finally:
+        transformers_logging.set_verbosity(level)
+    return model.eval(), cut
 
 
 def _projection(directory: Path) -> torch.Tensor | None:

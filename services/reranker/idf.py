@@ -1,8 +1,11 @@
-"""How much a token counts: the rarer it is, the more."""
+"""How much a token counts: the rarer it is in running text, the more.
+
+The tokenizer's own prior does better than the frequencies among the candidates of a request: those are few, and they
+were found because they hold the question's words, which makes just these look common.
+"""
 
 import json
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,29 +14,23 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 
 
-def token_priors(tokenizer_json: Path) -> Floats:
-    """Log-probability of every token of a Hugging Face tokenizer in running text: [vocabulary], natural logarithm.
+def token_weights(tokenizer_json: Path) -> Floats:
+    """Information content of every token of a Hugging Face tokenizer, -log p in running text: [vocabulary], in nats.
 
     A Unigram tokenizer ships them as its scores. Other vocabularies are ordered by frequency from their common to
-    their rare end, so Zipf's law over the rank stands in.
+    their rare end, so Zipf's law over the rank stands in. Tokens added beside the vocabulary are special and weigh 0.
     """
-    model = json.loads(tokenizer_json.read_text(encoding="utf-8"))["model"]
-    if model.get("type") == "Unigram":
-        return np.array([score for _, score in model["vocab"]], np.float32)
-    size = len(model["vocab"])
-    ranks = np.arange(1, size + 1, dtype=np.float32)
-    return np.asarray(-np.log(ranks * np.float32(math.log(size) + 0.5772)), np.float32)
+    definition = json.loads(tokenizer_json.read_text(encoding="utf-8"))
+    vocabulary = definition["model"]["vocab"]
+    weights = _scores(vocabulary) if definition["model"].get("type") == "Unigram" else _zipf(len(vocabulary))
+    added = max((token["id"] + 1 for token in definition.get("added_tokens") or ()), default=0)
+    return np.pad(weights, (0, max(0, added - len(weights))))
 
 
-def candidate_idf(tokens: NDArray[np.int64], passages: Sequence[NDArray[np.int64]], priors: Floats, k: float) -> Floats:
-    """Inverse document frequency of tokens over the passages of one request, smoothed by a prior: [tokens].
+def _scores(vocabulary: list[tuple[str, float]]) -> Floats:
+    return np.array([max(0.0, -score) for _, score in vocabulary], np.float32)
 
-    -log((df + k·π) / (n + k)), where π = 1 - (1 - p)^length is how often a passage of mean length holds a token of
-    probability p. k passages' worth of belief in the prior keep ten candidates from saying that a word is rare.
-    """
-    distinct = [np.unique(passage) for passage in passages]
-    held = np.concatenate(distinct) if distinct else np.zeros(0, np.int64)
-    frequency = np.bincount(held, minlength=len(priors))[tokens]
-    length = float(np.mean([len(passage) for passage in passages])) if passages else 1.0
-    expected = -np.expm1(length * np.log1p(-np.minimum(np.exp(priors[tokens]), 0.5)))
-    return np.asarray(-np.log((frequency + k * expected) / (len(passages) + k + 1e-9)), np.float32)
+
+def _zipf(size: int) -> Floats:
+    """-log(1 / (rank · H(size))), where H is the harmonic number."""
+    return np.asarray(np.log(np.arange(1, size + 1) * (math.log(size) + np.euler_gamma)), np.float32)

@@ -32,9 +32,11 @@ def _stretches(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
-    """False for the full stop of an abbreviation, an initial or a list number."""
+    """False for the full stop of an abbreviation, an initial or a list number, or before a small letter."""
     if match.group()[0] != ".":
         return True
+    if text[match.end() : match.end() + 2].lstrip()[:1].islower():
+        return False
     before = text[max(start, match.start() - 12) : match.start()].split()
     word = before[-1].lstrip("(\"'“‘[") if before else ""
     initial = len(word) == 1 and word.isalpha() and word.isupper()

@@ -12,7 +12,7 @@ from services.reranker.calibration import LATE, features
 from services.reranker.coverage import CoverageIndex
 from services.reranker.encoder import TokenEncoder
 from services.reranker.engine import Alive, Support
-from services.reranker.idf import candidate_idf, token_priors
+from services.reranker.idf import token_weights
 from services.reranker.maxsim import Floats, maxsim, nearest
 from services.reranker.support import best_of_each
 from services.reranker.windows import Ints, Windows, windows_of
@@ -23,18 +23,18 @@ Prepare = Callable[[], PreparedModel]
 
 
 class LateInteractionEngine:
-    """IDF-weighted MaxSim; passages that were judged before come from the cache.
+    """MaxSim weighted by information content; passages that were judged before come from the cache.
 
     Args:
         max_tokens: most tokens in a sequence; the model's own limit holds too.
         cache_bytes: memory for token vectors of passages.
         threads: of a forward pass; torch has one such number for the process.
-        prior_passages: belief in the tokenizer's prior beside the candidates' own frequencies, see candidate_idf.
+        layers: how many of the model's layers to use; 0 uses all.
     """
 
     _model: PreparedModel
     _encoder: TokenEncoder
-    _priors: Floats
+    _weights: Floats
 
     def __init__(
         self,
@@ -43,12 +43,12 @@ class LateInteractionEngine:
         max_tokens: int = 512,
         cache_bytes: int = 256 << 20,
         threads: int = 1,
-        prior_passages: float = 20.0,
+        layers: int = 0,
     ) -> None:
         self._prepare = prepare
         self._max_tokens = max_tokens
         self._threads = threads
-        self._prior_passages = prior_passages
+        self._layers = layers
         self.cache = VectorCache(cache_bytes)
 
     @property
@@ -60,8 +60,8 @@ class LateInteractionEngine:
         """Loads the model and warms it up, so that the first caller doesn't pay for it."""
         torch.set_num_threads(self._threads)
         self._model = self._prepare()
-        self._priors = token_priors(self._model.directory / "tokenizer.json")
-        self._encoder = TokenEncoder(self._model.directory, min(self._max_tokens, self._model.max_tokens))
+        self._weights = token_weights(self._model.directory / "tokenizer.json")
+        self._encoder = TokenEncoder(self._model.directory, min(self._max_tokens, self._model.max_tokens), self._layers)
         self.support(["warm"], ["warm up"], lambda: True)
 
     def relevance(self, query: str, texts: Sequence[str], alive: Alive) -> list[float]:
@@ -70,10 +70,9 @@ class LateInteractionEngine:
             return []
         [asked] = self._queries([query], alive)
         passages = self._passages(texts, alive)
-        ids = [passage.ids for passage in passages]
-        weights = candidate_idf(asked.ids, ids, self._priors, self._prior_passages)
         vectors = asked.vectors.astype(np.float32)
-        return [float(score) for score in maxsim(vectors, weights, [passage.vectors for passage in passages])]
+        scores = maxsim(vectors, self._weights[asked.ids], [passage.vectors for passage in passages])
+        return [float(score) for score in scores]
 
     def support(self, sentences: Sequence[str], texts: Sequence[str], alive: Alive) -> list[list[Support]]:
         """Calibrated blend of MaxSim and coverage of each sentence."""
@@ -86,7 +85,7 @@ class LateInteractionEngine:
                 raise DeadlineExceeded("checking support")
             coverage = index.coverage(words_of(sentence), self._weigh)
             best = nearest(asked.vectors.astype(np.float32), tokens, starts, ends)
-            weights = -self._priors[asked.ids]
+            weights = self._weights[asked.ids]
             similarity = weights @ windows.widen(best) / max(float(weights.sum()), 1e-6)
             scores = LATE.probability(features(windows, coverage, similarity))
             found.append(best_of_each(windows, scores, coverage.shared))
@@ -108,8 +107,8 @@ class LateInteractionEngine:
         return [known[key] for key in keys]
 
     def _weigh(self, words: Sequence[str]) -> Floats:
-        """Information content of each word in nats: what its tokens' prior says."""
-        return np.array([-self._priors[ids].sum() for ids in self._encoder.tokens(words)], np.float32)
+        """Information content of each word in nats: the sum of its tokens'."""
+        return np.array([self._weights[ids].sum() for ids in self._encoder.tokens(words)], np.float32)
 
 
 def _segments(windows: Windows, passages: Sequence[TokenVectors]) -> tuple[Floats, Ints, Ints]:
