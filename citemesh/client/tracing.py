@@ -76,14 +76,17 @@ def _carrying(details: ClientCallDetails, span: Span) -> ClientCallDetails:
 
 def _finish(span: Span, call: Any) -> None:
     # The core call knows its status once it is done; asking for it would need a coroutine.
-    status = getattr(getattr(call, "_cython_call", None), "_status", None)
+    core = getattr(call, "_cython_call", None)
+    status = getattr(core, "_status", None)
     code = status.code() if status is not None else (1 if call.cancelled() else 0)
     kind = next((known for known in grpc.StatusCode if known.value[0] == code), grpc.StatusCode.UNKNOWN)
-    _end(span, kind, status.details() or "" if status is not None else "")
+    ours = kind is grpc.StatusCode.CANCELLED and core is not None and core.is_locally_cancelled()
+    _end(span, kind, status.details() or "" if status is not None else "", ours)
 
 
-def _end(span: Span, code: grpc.StatusCode, details: str) -> None:
+def _end(span: Span, code: grpc.StatusCode, details: str, ours: bool = False) -> None:
+    """Ends a span. A call that we ended ourselves, having had enough of it, is no error."""
     span.set_attribute("rpc.grpc.status_code", code.value[0])
-    if code is not grpc.StatusCode.OK:
+    if code is not grpc.StatusCode.OK and not ours:
         span.set_status(Status(StatusCode.ERROR, details))
     span.end()

@@ -97,15 +97,17 @@ def _router(quiet: bool) -> Json:
     return {"name": "envoy.filters.http.router", "typed_config": config}
 
 
-def tracing(side: Service, topology: Topology) -> Json:
-    """The listener's tracing; incoming `traceparent` is continued."""
+def tracing(side: str, service: Service, topology: Topology) -> Json:
+    """The listener's tracing; incoming `traceparent` is continued. Span names say which door of which sidecar."""
     provider = typed(
         "config.trace.v3.OpenTelemetryConfig",
         grpc_service={"envoy_grpc": {"cluster_name": "otlp"}, "timeout": duration(2)},
-        service_name=f"citemesh-{side.name}-sidecar",
+        service_name=f"citemesh-{service.name}-sidecar",
     )
     return {
         "provider": {"name": "envoy.tracers.opentelemetry", "typed_config": provider},
         "random_sampling": {"value": topology.tracing.sample_percent},
         "spawn_upstream_span": True,
+        "operation": f"{service.name} {side}",
+        "upstream_operation": f"{service.name} {side} %UPSTREAM_CLUSTER%",
     }

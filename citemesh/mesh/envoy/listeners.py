@@ -82,7 +82,7 @@ def _manager(side: str, service: Service, topology: Topology, placement: Placeme
         "local_reply_config": local_replies(http=service.http and side == "ingress"),
         "access_log": [_access_log(side, service, placement)],
     }
-    return manager | ({"tracing": tracing(service, topology)} if placement.otlp_endpoint else {})
+    return manager | ({"tracing": tracing(side, service, topology)} if placement.otlp_endpoint else {})
 
 
 def _route_config(side: str, routes: list[Json]) -> Json:
