@@ -52,7 +52,7 @@ STATES = ["received", "parsed", "chunked", "embedded", "committed"]
 
 
 def settings_for(kind: str, folder: Path, **changes: Any) -> RetrievalSettings:
-    engines = {
+    engines: dict[str, dict[str, Any]] = {
         "fake": {"engine": "fake", "embedding_engine": "fake", "readers": 0},
         "durable": {"engine": "faiss", "embedding_engine": "fake"},
         "real": {"engine": "faiss", "embedding_engine": "torch"},
@@ -111,7 +111,12 @@ async def serving(settings: RetrievalSettings) -> AsyncIterator[Service]:
         await server.stop()
 
 
-@pytest.fixture(params=["fake", "durable", pytest.param("real", marks=pytest.mark.real)])
+with_real = pytest.mark.parametrize(
+    "service", ["fake", "durable", pytest.param("real", marks=pytest.mark.real)], indirect=True
+)
+
+
+@pytest.fixture(params=["fake", "durable"])
 async def service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Service]:
     async with serving(settings_for(request.param, tmp_path, tokens_interval_s=0.05)) as made:
         yield made
@@ -128,6 +133,7 @@ async def until(condition: Any, limit_s: float = 10.0) -> None:
             await asyncio.sleep(0.02)
 
 
+@with_real
 async def test_a_document_goes_in_and_is_found(service: Service) -> None:
     reports = (await service.ingest(note("guide.md", GUIDE, uri="https://tea.example/guide.md")))["guide.md"]
     assert [it.state for it in reports] == STATES
@@ -148,6 +154,7 @@ async def test_a_document_goes_in_and_is_found(service: Service) -> None:
     assert part[1] == text[1:10]
 
 
+@with_real
 async def test_the_same_bytes_are_unchanged_and_new_bytes_replace(service: Service) -> None:
     first = (await service.last(note("a", "One text about apples.")))["a"]
     again = (await service.last(note("b", "One text about apples.")))["b"]
@@ -200,6 +207,7 @@ FAULTS = [
 ]
 
 
+@with_real
 async def test_each_bad_document_has_its_own_error_and_the_rest_goes_on(service: Service) -> None:
     good = [note(f"good{n}", f"Good document {n} speaks of topic{n}.") for n in range(3)]
     bad = [upload for upload, _ in FAULTS]
@@ -217,7 +225,7 @@ async def test_each_bad_document_has_its_own_error_and_the_rest_goes_on(service:
 async def test_ten_mebibytes_are_taken_and_more_than_the_limit_is_not(tmp_path: Path) -> None:
     settings = settings_for("durable", tmp_path, most_document_mib=11, documents_mib=16, chunk_tokens=4096)
     async with serving(settings) as service:
-        ten = (("A sentence that says little, again and again. " * 40 + "\n\n") * 6000)[: 10 << 20]
+        ten = (("A sentence that says little, again and again, " * 10 + "and ends.\n\n") * 30_000)[: 10 << 20]
         fifty = bytes(50 << 20)
         last = await service.last(note("ten", ten), Upload("fifty", fifty), note("small", "A small one."))
         assert last["fifty"].error_reason == "TOO_LARGE"
@@ -232,7 +240,7 @@ async def test_ten_mebibytes_are_taken_and_more_than_the_limit_is_not(tmp_path: 
 async def test_a_text_over_a_messages_limit_is_read_by_spans(tmp_path: Path) -> None:
     settings = settings_for("fake", tmp_path, max_message_mib=1, most_document_mib=4)
     async with serving(settings) as service:
-        long = "Words and words. " * 100_000
+        long = "Words and words and so on and on. " * 40_000
         document = (await service.last(note("long", long)))["long"].document_id
         with pytest.raises(InvalidInput, match="span"):
             await service.mesh.documents.get(document)
@@ -389,7 +397,7 @@ async def test_collections(service: Service) -> None:
 
 async def test_a_search_checks_its_fields(service: Service) -> None:
     stub = RetrievalServiceStub(service.channel)
-    bad = {
+    bad: dict[str, list[dict[str, Any]]] = {
         "query": [{"query": ""}, {"query": "  \n"}, {"query": "x" * 32_769}],
         "top_k": [{"query": "x", "top_k": -1}, {"query": "x", "top_k": 100_000}],
         "mode": [{"query": "x", "mode": 77}],
@@ -436,6 +444,7 @@ async def test_what_comes_later_says_so(service: Service) -> None:
         assert NotSupported.__name__ not in (caught.value.details() or "")
 
 
+@with_real
 async def test_searches_go_on_beside_an_ingest(service: Service) -> None:
     await service.last(note("first", "The first document speaks of apples."))
 
@@ -487,7 +496,7 @@ async def test_health_waits_for_the_store_and_the_model(tmp_path: Path) -> None:
         await starting
 
         async def serves() -> bool:
-            return (await health.Check(asked)).status == health_pb2.HealthCheckResponse.SERVING
+            return bool((await health.Check(asked)).status == health_pb2.HealthCheckResponse.SERVING)
 
         await until(serves)
     await server.stop()

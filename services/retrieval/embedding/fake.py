@@ -24,9 +24,9 @@ class FakeEncoder:
         """Tokens are words of up to eight characters."""
         return [sum(1 for _ in _TOKEN.finditer(text)) for text in texts]
 
-    def ends(self, text: str, tokens: int) -> list[int]:
-        """Ends of every `tokens` words."""
-        return [match.end() for match in _TOKEN.finditer(text)][tokens - 1 :: tokens]
+    def ends(self, text: str) -> list[int]:
+        """Ends of the words."""
+        return [match.end() for match in _TOKEN.finditer(text)]
 
     def ids(self, texts: Sequence[str], role: Role) -> list[Ids]:
         """Hashes of the words, the same for both roles."""

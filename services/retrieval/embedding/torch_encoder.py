@@ -43,10 +43,10 @@ class TorchEncoder:
         """Tokens without special ones. encode_batch leaves other Python threads running; encode would not."""
         return [len(found) for found in self._whole.encode_batch_fast(list(texts), add_special_tokens=False)]
 
-    def ends(self, text: str, tokens: int) -> list[int]:
-        """Where every `tokens` tokens end."""
+    def ends(self, text: str) -> list[int]:
+        """Where each token ends."""
         found = self._whole.encode_batch([text], add_special_tokens=False)[0]
-        return [end for _, end in found.offsets[tokens - 1 :: tokens]]
+        return [end for _, end in found.offsets if end > 0]
 
     def ids(self, texts: Sequence[str], role: Role) -> list[Ids]:
         """Token ids with the role's prefix, cut at the model's limit."""

@@ -25,8 +25,8 @@ class TokenCounter(Protocol):
     def count(self, texts: Sequence[str]) -> Sequence[int]:
         """Tokens of each text, special ones aside."""
 
-    def ends(self, text: str, tokens: int) -> Sequence[int]:
-        """Where to cut a text into pieces of at most `tokens` tokens: ends of the pieces, ascending."""
+    def ends(self, text: str) -> Sequence[int]:
+        """Where each token ends, ascending, each over 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,10 @@ class ChunkSize:
     overlap: int = 32
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Piece:
+    """Not frozen: there is one for each sentence, and copies cost more than all else."""
+
     start: int
     end: int
     tokens: int
@@ -92,7 +94,8 @@ def _counted(text: str, pieces: Iterator[_Piece], counter: TokenCounter, size: C
         counts = counter.count([text[piece.start : piece.end] for piece in batch])
         for piece, tokens in zip(batch, counts, strict=True):
             if tokens <= size.tokens:
-                yield replace(piece, tokens=tokens)
+                piece.tokens = tokens
+                yield piece
             else:
                 yield from _finer(text, piece, counter, size)
 
@@ -108,14 +111,13 @@ def _finer(text: str, piece: _Piece, counter: TokenCounter, size: ChunkSize) -> 
 
 
 def _by_tokens(text: str, piece: _Piece, counter: TokenCounter, size: ChunkSize) -> Iterator[_Piece]:
+    ends = [piece.start + end for end in counter.ends(text[piece.start : piece.end])]
     start, apart = piece.start, piece.apart
-    for end in counter.ends(text[piece.start : piece.end], size.tokens):
-        cut = whole_character(text, start, piece.start + end)
-        if cut > start:
-            yield replace(piece, start=start, end=cut, tokens=size.tokens, apart=apart)
-            start, apart = cut, False
-    if start < piece.end:
-        yield replace(piece, start=start, tokens=size.tokens, apart=apart)
+    while start < piece.end:
+        last = bisect_right(ends, start) + size.tokens
+        cut = whole_character(text, start, ends[last - 1]) if last <= len(ends) else piece.end
+        yield replace(piece, start=start, end=cut, tokens=size.tokens, apart=apart)
+        start, apart = cut, False
 
 
 def _pack(pieces: Iterable[_Piece], size: ChunkSize) -> Iterator[list[_Piece]]:

@@ -61,6 +61,7 @@ class TextBuilder:
         self._open: list[str] = []
         self._kind: Kind = "paragraph"
         self._level = 0
+        self._heading = 0
         self._preformatted = 0
         self._tables = 0
 
@@ -69,10 +70,9 @@ class TextBuilder:
         self._before(tag)
         self._preformatted += tag == "pre"
         self._tables += tag == "table"
+        self._heading = _HEADINGS.get(tag, self._heading)
         self._set_kind()
-        if tag in _HEADINGS:
-            self._kind, self._level = "heading", _HEADINGS[tag]
-        elif tag == "li" and not self._tables:
+        if tag == "li" and not self._tables:
             self._open.append("- ")
         self._write(text)
 
@@ -84,6 +84,7 @@ class TextBuilder:
             self._open.append("\n")
         self._preformatted -= tag == "pre"
         self._tables -= tag == "table"
+        self._heading = 0 if tag in _HEADINGS else self._heading
         self._set_kind()
         self._write(tail)
 
@@ -104,9 +105,15 @@ class TextBuilder:
         return self._tables > 0 and not (tag == "table" and self._tables == 1)
 
     def _set_kind(self) -> None:
-        self._kind, self._level = ("table", 0) if self._tables else ("paragraph", 0)
-        if self._preformatted and not self._tables:
+        self._level = 0
+        if self._tables:
+            self._kind = "table"
+        elif self._preformatted:
             self._kind = "code"
+        elif self._heading:
+            self._kind, self._level = "heading", self._heading
+        else:
+            self._kind = "paragraph"
 
     def _write(self, text: str) -> None:
         if text:

@@ -1,0 +1,166 @@
+"""Cutting: spans are exact, sizes hold, every text advances, and time is linear."""
+
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from services.retrieval.embedding.fake import FakeEncoder
+from services.retrieval.ingest import markdown, text
+from services.retrieval.ingest.chunk import ChunkSize, chunk
+from services.retrieval.ingest.cut import by_size, sentences, whole_character
+from services.retrieval.ingest.parsed import Parsed, clean
+
+COUNTER = FakeEncoder()
+SIZE = ChunkSize(32, 8)
+ODD = st.sampled_from(
+    [
+        "\r\n",
+        "\n\n",
+        "# A\n",
+        "## B\n",
+        "```\ncode\n```\n",
+        "| a | b |\n|---|---|\n| c | d |\n",
+        "---\n",
+        "。",
+        "👨‍👩‍👧",
+        "🇨🇳",
+        "e\u0301",
+        "שלום",
+        "中文没有空格",
+        "word " * 9,
+        "\x00",
+        "\u2028",
+        " ",
+        "\t",
+        "- item\n",
+        "<!-- x -->\n",
+        "\ud800",
+    ]
+)
+TEXTS = st.lists(st.one_of(ODD, st.text(max_size=20)), max_size=40).map("".join)
+
+
+def check(parsed: Parsed, size: ChunkSize = SIZE) -> list[str]:
+    """Checks what holds for every text; returns the chunks' texts."""
+    places = chunk(parsed, COUNTER, size)
+    pieces = [parsed.text[place.start : place.end] for place in places]
+    assert all(piece and piece == piece.strip() for piece in pieces)
+    assert all(tokens <= size.tokens for tokens in COUNTER.count(pieces))
+    starts = [place.start for place in places]
+    ends = [place.end for place in places]
+    assert starts == sorted(set(starts)) or all(a <= b for a, b in pairwise(starts))
+    assert ends == sorted(set(ends)), "each chunk ends later than the one before"
+    return pieces
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS)
+def test_every_character_but_comments_and_space_is_in_a_chunk(source: str) -> None:
+    for parsed in (text.parse(clean(source)), markdown.parse(clean(source))):
+        check(parsed)
+        covered = bytearray(len(parsed.text))
+        for place in chunk(parsed, COUNTER, SIZE):
+            covered[place.start : place.end] = b"\x01" * (place.end - place.start)
+        for block in parsed.blocks:
+            if block.kind == "comment":
+                continue
+            missing = [at for at in range(block.start, block.end) if not covered[at] and not parsed.text[at].isspace()]
+            assert not missing
+
+
+@settings(max_examples=100, deadline=None)
+@given(TEXTS, st.integers(1, 50))
+def test_by_size_covers_and_advances(source: str, most: int) -> None:
+    spans = list(by_size(source, 0, len(source), most))
+    assert "".join(source[start:end] for start, end in spans) == source
+    assert all(end - start <= most for start, end in spans)
+    assert all(start < end for start, end in spans) or not source
+
+
+@settings(max_examples=100, deadline=None)
+@given(TEXTS)
+def test_sentences_cover(source: str) -> None:
+    assert "".join(source[start:end] for start, end in sentences(source, 0, len(source))) == source
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x" * 2_000_000,
+        "今天天气很好我们去公园玩" * 40_000,
+        "👨‍👩‍👧‍👦👍🏽🇨🇳" * 20_000,
+        "e\u0301" * 200_000,
+        "שלום" * 100_000,
+        "\n" * 300_000 + "a",
+        "# a\n" * 40_000,
+        "| a |\n" * 50_000,
+        "a. " * 200_000,
+    ],
+    ids=["one word", "chinese", "emoji", "accents", "hebrew", "newlines", "headings", "table rows", "sentences"],
+)
+def test_large_and_hostile_texts_are_cut_in_linear_time(source: str) -> None:
+    pieces = check(markdown.parse(source), ChunkSize(256, 32))
+    assert pieces
+
+    def seconds(part: str) -> float:
+        started = time.process_time()
+        chunk(markdown.parse(part), COUNTER, ChunkSize(256, 32))
+        return time.process_time() - started
+
+    quarter = min(seconds(source[: len(source) // 4]) for _ in range(2))
+    assert seconds(source) < 12 * quarter + 0.2
+
+
+def test_characters_that_belong_together_stay_so() -> None:
+    family = "👨‍👩‍👧"
+    for at in range(1, len(family)):
+        assert whole_character("ab" + family + "c", 0, 2 + at) == 2
+    assert whole_character("xe\u0301y", 0, 2) == 1
+    assert whole_character("xy", 0, 1) == 1
+
+
+def test_chinese_is_cut_at_its_sentences() -> None:
+    source = "第一句话说了一些事情。" * 3 + "“第二句话？”" + "第三句话！" * 5
+    pieces = check(text.parse(source))
+    assert all(piece[-1] in "。！？”" for piece in pieces)
+
+
+def test_a_code_fence_and_a_table_stay_whole_where_they_fit() -> None:
+    code = "```python\ndef f():\n\n    return 1\n```"
+    table = "| a | b |\n|---|---|\n| 1 | 2 |"
+    source = f"# Title\n\n{'Words come first here. ' * 4}\n\n{code}\n\n{'More of them. ' * 5}\n\n{table}\n"
+    pieces = check(markdown.parse(source), ChunkSize(40, 0))
+    assert any(code in piece for piece in pieces)
+    assert any(table in piece for piece in pieces)
+
+
+def test_headings_make_a_path_and_a_chunk_starts_with_one() -> None:
+    source = "# One\n\n" + "a b c. " * 10 + "\n\n## Two\n\n" + "d e f. " * 10 + "\n\n# Three\n\n" + "g h i. " * 10
+    parsed = markdown.parse(source)
+    places = chunk(parsed, COUNTER, ChunkSize(64, 8))
+    found = {place.headings for place in places}
+    assert found == {("One",), ("One", "Two"), ("Three",)}
+    two = next(place for place in places if place.headings == ("One", "Two"))
+    assert parsed.text[two.start :].startswith("## Two")
+
+
+def test_overlap_repeats_the_last_sentence() -> None:
+    source = " ".join(f"Sentence number {n} here." for n in range(20))
+    places = chunk(text.parse(source), COUNTER, SIZE)
+    assert len(places) > 3
+    assert all(later.start < earlier.end for earlier, later in pairwise(places))
+    apart = chunk(text.parse(source), COUNTER, ChunkSize(32, 0))
+    assert all(later.start >= earlier.end for earlier, later in pairwise(apart))
+
+
+def test_a_chunk_never_crosses_a_page() -> None:
+    first = text.parse("One page of words. " * 5)
+    pages = (0, len(first.text) + 2)
+    whole = first.text + "\n\n" + first.text
+    blocks = (*first.blocks, *(type(it)(it.start + pages[1], it.end + pages[1]) for it in first.blocks))
+    places = chunk(Parsed(whole, blocks, pages=pages), COUNTER, SIZE)
+    assert {place.page for place in places} == {1, 2}
+    assert all((place.page == 1) == (place.end <= pages[1]) for place in places)

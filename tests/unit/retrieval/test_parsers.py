@@ -1,0 +1,254 @@
+"""Detection, decoding and the parsers, on real and hostile input."""
+
+import io
+import random
+
+import pypdfium2
+import pytest
+
+from services.retrieval.ingest import front_matter, html, markdown
+from services.retrieval.ingest.detect import detect
+from services.retrieval.ingest.encoding import decode
+from services.retrieval.ingest.language import language_of
+from services.retrieval.ingest.parsed import IngestFault, Parsed
+from services.retrieval.ingest.read import read
+
+
+def texts(parsed: Parsed, kind: str) -> list[str]:
+    return [parsed.text[it.start : it.end] for it in parsed.blocks if it.kind == kind]
+
+
+@pytest.mark.parametrize(
+    ("data", "media_type", "name", "expected"),
+    [
+        (b"# Title\n\ntext", "", "", "markdown"),
+        (b"plain words", "", "", "text"),
+        (b"plain words", "", "notes.md", "markdown"),
+        (b"plain words", "text/plain", "notes.md", "text"),
+        (b"plain words", "application/octet-stream", "https://x.org/a/readme.txt?x=1", "text"),
+        (b"  <!-- c --><!DOCTYPE html><p>x", "", "", "html"),
+        (b"\n<html lang=en><p>x", "", "page.txt", "html"),
+        (b"<p>part of a page</p>", "text/html; charset=utf-8", "", "html"),
+        (b"junk\n%PDF-1.4", "", "", "pdf"),
+        (b"%PDF-1.4", "application/pdf", "", "pdf"),
+        ("﻿# 标题".encode(), "TEXT/MARKDOWN", "", "markdown"),
+        ("words".encode("utf-16"), "", "", "text"),
+    ],
+)
+def test_types_are_found(data: bytes, media_type: str, name: str, expected: str) -> None:
+    assert detect(data, media_type, name).source_type == expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_binary_data_is_no_text(seed: int) -> None:
+    with pytest.raises(IngestFault) as caught:
+        detect(random.Random(seed).randbytes(5000))
+    assert caught.value.reason == "UNSUPPORTED_TYPE"
+
+
+def test_many_comments_do_not_stall_detection() -> None:
+    assert detect(b"<!---->" * 20_000).source_type == "text"
+
+
+@pytest.mark.parametrize(
+    ("data", "charset", "expected"),
+    [
+        ("grün".encode("utf-8-sig"), "", "grün"),
+        ("grün 中文".encode("utf-16"), "", "grün 中文"),
+        ("grün".encode("utf-32"), "", "grün"),
+        ("中文".encode("gb18030"), "gb18030", "中文"),
+        ("日本".encode("shift_jis"), "Shift_JIS", "日本"),
+        ("grün".encode("utf-8-sig"), "latin-1", "grün"),
+        (b"\xff\xfe", "", ""),
+    ],
+)
+def test_text_is_decoded(data: bytes, charset: str, expected: str) -> None:
+    assert decode(data, charset) == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "charset", "place"),
+    [
+        (b"abc\xff", "", "byte 3"),
+        (b"\xef\xbb\xbfab\xc3", "", "byte 5"),
+        ("中文".encode()[:-1], "", "byte 3"),
+        (b"x", "zip", "zip"),
+        (b"x", "rot13", "rot13"),
+        (b"x", "no such", "no such"),
+    ],
+)
+def test_what_is_not_text_says_where(data: bytes, charset: str, place: str) -> None:
+    with pytest.raises(IngestFault, match=place) as caught:
+        decode(data, charset)
+    assert caught.value.reason == "INVALID_ENCODING"
+
+
+def test_front_matter_is_taken_off() -> None:
+    source = '---\ntitle: "A: b"\ntags:\n  - x\n  - y\ndate: 2024-05-06\nn: 3\nnested: {a: 1}\n---\n\n# Heading\n'
+    parsed = markdown.parse(source)
+    assert parsed.title == "A: b"
+    assert parsed.text == "\n# Heading\n"
+    assert parsed.metadata == {"title": "A: b", "tags": "x, y", "date": "2024-05-06", "n": "3"}
+    assert parsed.published == "2024-05-06"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "---\n: : :\n\t-\n---\ntext",
+        "---\njust words\n---\ntext",
+        "---\nno end",
+        "--- x\n---\n",
+        "text\n---\na: b\n---\n",
+    ],
+)
+def test_what_is_no_front_matter_stays(source: str) -> None:
+    assert front_matter.read(source).end == 0
+    assert markdown.parse(source).text == source
+
+
+def test_a_yaml_bomb_is_small() -> None:
+    lines = ["a0: &a0 [x, x]"] + [f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 40)]
+    entries, _ = front_matter.read("---\n" + "\n".join(lines) + "\n---\n")
+    assert entries == {"a0": "x, x"}
+
+
+def test_markdown_blocks() -> None:
+    source = (
+        "Title\n=====\n\nPara one\ngoes on\n\n```py\n# no heading\n\n```\n<!-- a\n\ncomment -->\n### Deep ###\n"
+        "| a | b |\n|---|:-:|\n| 1 | 2 |\n\n- item\n- item two\n\nSub\n---\n~~~\nnever closed"
+    )
+    parsed = markdown.parse(source)
+    assert texts(parsed, "heading") == ["Title\n=====", "### Deep ###", "Sub\n---"]
+    assert [it.level for it in parsed.blocks if it.kind == "heading"] == [1, 3, 2]
+    assert texts(parsed, "code") == ["```py\n# no heading\n\n```", "~~~\nnever closed"]
+    assert texts(parsed, "table") == ["| a | b |\n|---|:-:|\n| 1 | 2 |"]
+    assert texts(parsed, "comment") == ["<!-- a\n\ncomment -->"]
+    assert texts(parsed, "paragraph") == ["Para one\ngoes on", "- item\n- item two"]
+    assert parsed.title == "Title"
+
+
+PAGE = """<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE html><html lang="en-GB"><head><title> The  page </title><link rel="canonical" href="https://x.org/p">
+<meta property="article:published_time" content="2023-02-01T10:00:00Z"><style>p{}</style></head><body>
+<nav><a href=/>Home</a></nav><header class="site-header"><ul><li><a href=/a>Menu entry</a></ul></header>
+<main><h1>Real <em>title</em></h1><p>First   paragraph with <a href=x>a link</a>.<br>Second line &amp; more.
+<h2>Code</h2><pre>def f():
+    return  1
+</pre><ul><li>one<li>two</ul><table><tr><th>k</th><th>v</th></tr><tr><td>a</td><td><p>b</p></td></tr></table>
+<p hidden>unseen</p><script>alert("no")</script><p>{filler}</p></main><footer>Imprint</footer></body></html>"""
+
+
+def test_html_gives_its_main_content() -> None:
+    parsed = html.parse(PAGE.replace("{filler}", "Some more words to read. " * 10))
+    assert parsed.title == "The page"
+    assert parsed.language == "en"
+    assert parsed.published == "2023-02-01T10:00:00Z"
+    assert parsed.metadata["canonical_url"] == "https://x.org/p"
+    assert texts(parsed, "heading") == ["Real title", "Code"]
+    assert texts(parsed, "code") == ["def f():\n    return  1"]
+    assert texts(parsed, "table") == ["k | v\na | b"]
+    assert texts(parsed, "paragraph")[0] == "First paragraph with a link.\nSecond line & more."
+    for word in ("Home", "Menu", "Imprint", "unseen", "alert", "p{}"):
+        assert word not in parsed.text
+
+
+def test_a_page_without_main_loses_its_navigation() -> None:
+    links = "".join(f"<li><a href=/{n}>Entry number {n}</a>" for n in range(20))
+    body = "".join(f"<p>Paragraph {n} has enough words to be worth reading, and then some.</p>" for n in range(8))
+    parsed = html.parse(f"<body><ul>{links}</ul><div id=sidebar>Side</div><div>{body}</div></body>")
+    assert "Entry number" not in parsed.text
+    assert "Side" not in parsed.text
+    assert parsed.text.count("Paragraph") == 8
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "<",
+        "<div>" * 100_000,
+        "<p>" + "x" * 1_000_000,
+        "&#0;&#xD800;a",
+        "<table><table><table><td>a",
+        "<h1><pre><table><tr>a",
+        "<html></html>",
+        "<!DOCTYPE html>",
+        "a\x00b<p>c",
+        "</p></div>text",
+    ],
+    ids=range(10),
+)
+def test_broken_html_does_no_harm(source: str) -> None:
+    parsed = html.parse(source)
+    parsed.text.encode()
+    assert all(0 <= it.start < it.end <= len(parsed.text) for it in parsed.blocks)
+
+
+def test_html_in_gbk() -> None:
+    page = '<html><head><meta charset="gbk"><title>题目</title></head><body><p>正文在这里</p></body></html>'
+    detected, parsed = read(page.encode("gbk"))
+    assert detected.source_type == "html"
+    assert (parsed.title, parsed.text) == ("题目", "正文在这里")
+
+
+def test_line_ends_are_one_kind() -> None:
+    _, parsed = read(b"a\r\nb\rc\n", "text/plain")
+    assert parsed.text == "a\nb\nc\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        ("北京是中国的首都", "zh"),
+        ("東京は日本の首都です", "ja"),
+        ("서울은 수도이다", "ko"),
+        ("Paris is", ""),
+        ("", ""),
+        ("Один два", ""),
+        ("An English text with 北京 in it and many more words", ""),
+    ],
+)
+def test_languages(source: str, code: str) -> None:
+    assert language_of(source) == code
+
+
+def test_a_pdf_without_text_and_one_that_is_broken() -> None:
+    document = pypdfium2.PdfDocument.new()
+    document.new_page(100, 100)
+    data = io.BytesIO()
+    document.save(data)
+    for broken, reason in ((data.getvalue(), "NO_TEXT"), (data.getvalue()[:60], "BROKEN"), (b"%PDF-", "BROKEN")):
+        with pytest.raises(IngestFault) as caught:
+            read(broken)
+        assert caught.value.reason == reason
+
+
+def pdf(pages: list[str]) -> bytes:
+    """A small PDF, written by hand: one line of text a page."""
+    objects = [b"<</Type/Catalog/Pages 2 0 R>>", b""]
+    kids = []
+    for words in pages:
+        stream = f"BT /F1 12 Tf 20 100 Td ({words}) Tj ET".encode("latin-1")
+        objects.append(b"<</Length %d>>stream\n%s\nendstream" % (len(stream), stream))
+        font = b"<</Font<</F1<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>"
+        kids.append(len(objects) + 1)
+        objects.append(
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 200]/Contents %d 0 R/Resources%s>>" % (len(objects), font)
+        )
+    objects[1] = b"<</Type/Pages/Count %d/Kids[%s]>>" % (len(kids), b" ".join(b"%d 0 R" % kid for kid in kids))
+    data = b"%PDF-1.4\n"
+    offsets = []
+    for number, content in enumerate(objects, 1):
+        offsets.append(len(data))
+        data += b"%d 0 obj%s\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    tail = b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, len(data))
+    return data + b"xref\n0 %d\n0000000000 65535 f \n%s" % (len(objects) + 1, table) + tail
+
+
+def test_pdf_pages() -> None:
+    detected, parsed = read(pdf(["First page here", "", "Third page here"]))
+    assert detected.source_type == "pdf"
+    assert parsed.text == "First page here\n\n\n\nThird page here"
+    assert parsed.pages == (0, 17, 19)
+    assert [parsed.text[it.start : it.end] for it in parsed.blocks] == ["First page here", "Third page here"]
