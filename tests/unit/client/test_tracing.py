@@ -102,8 +102,6 @@ async def test_a_stream_that_is_left_is_cancelled_and_its_span_ends(
     async with asyncio.timeout(5):
         await servicer.ended.wait()
     (span,) = await finished(spans, 1)
-    assert span.attributes
-    assert span.attributes["rpc.grpc.status_code"] == grpc.StatusCode.CANCELLED.value[0]
     assert span.status.status_code is StatusCode.UNSET  # having had enough is no error
     assert span.attributes is not None
     assert span.attributes["rpc.grpc.status_code"] == grpc.StatusCode.CANCELLED.value[0]
