@@ -55,11 +55,11 @@ def test_broken_torch_is_reported_not_repaired(tmp_path: Path) -> None:
 
 
 def _wheel(directory: Path, name: str, source: str) -> Path:
-    path = directory / f"{name}-1.0-py3-none-any.whl"
-    information = f"{name}-1.0.dist-info"
+    path = directory / f"{name}-0.0.1-py3-none-any.whl"
+    information = f"{name}-0.0.1.dist-info"
     with zipfile.ZipFile(path, "w") as wheel:
         wheel.writestr(f"{name}/__init__.py", source)
-        wheel.writestr(f"{information}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        wheel.writestr(f"{information}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.0.1\n")
         wheel.writestr(f"{information}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         wheel.writestr(
             f"{information}/RECORD", f"{name}/__init__.py,,\n{information}/METADATA,,\n{information}/WHEEL,,\n"

