@@ -84,7 +84,7 @@ async def test_a_query_is_never_syntax(filled: Engine, query: str) -> None:
 
 async def test_an_empty_collection_answers_nothing(engine: Engine) -> None:
     for mode in ("hybrid", "dense", "lexical"):
-        assert not (await search(engine, "anything", mode)).found  # type: ignore[arg-type]  # as above
+        assert not (await search(engine, "anything", mode)).found
 
 
 async def test_chunk_text_is_the_text_of_its_span(filled: Engine) -> None:
@@ -112,7 +112,7 @@ async def test_a_deleted_document_is_gone_everywhere(filled: Engine) -> None:
     with pytest.raises(NotFound, match="paris"):
         await filled.document("default", "paris")
     for mode in ("hybrid", "dense", "lexical"):
-        assert "paris" not in ids_of(await search(filled, PARIS, mode, 1000))  # type: ignore[arg-type]  # as above
+        assert "paris" not in ids_of(await search(filled, PARIS, mode, 1000))
     assert (await filled.collection("default")).documents == 4
 
 

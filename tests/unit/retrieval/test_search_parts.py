@@ -1,0 +1,78 @@
+"""Fusion and the words of the lexical index."""
+
+import sqlite3
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.retrieval import lexical
+from services.retrieval.fuse import Weights, fuse, rank
+
+SCORES = st.dictionaries(st.integers(0, 20), st.floats(-10, 10, width=32), max_size=12)
+
+
+@given(SCORES, SCORES, st.floats(0, 1), st.integers(1, 30))
+def test_fused_scores_are_within_bounds_and_ordered(
+    dense: dict[int, float], words: dict[int, float], weight: float, top_k: int
+) -> None:
+    found = fuse(dense, words, Weights(weight, 1 - weight), top_k)
+    assert len(found) == min(top_k, len(dense.keys() | words.keys()))
+    assert all(-1e-9 <= it.score <= 1 + 1e-9 for it in found)
+    assert [it.score for it in found] == sorted((it.score for it in found), reverse=True)
+    assert all(it.dense == dense.get(it.key) and it.lexical == words.get(it.key) for it in found)
+
+
+def test_both_parts_count_by_their_weights() -> None:
+    dense, words = {1: 0.9, 2: 0.8, 3: 0.1}, {2: 12.0, 3: 2.0, 4: 1.0}
+    assert [it.key for it in fuse(dense, words, Weights(), 4)] == [2, 1, 3, 4]
+    assert [it.key for it in fuse(dense, words, Weights(1, 0), 2)] == [1, 2]
+    assert [it.key for it in fuse(dense, words, Weights(0, 1), 1)] == [2]
+
+
+def test_a_part_that_found_nothing_leaves_its_weight_to_the_other() -> None:
+    assert [it.score for it in fuse({1: 0.5, 2: 0.1}, {}, Weights(), 2)] == [1.0, 0.0]
+    assert [it.score for it in fuse({}, {7: 3.0}, Weights(), 2)] == [1.0]
+    assert fuse({}, {}, Weights(), 2) == []
+
+
+def test_ties_are_stable() -> None:
+    same = dict.fromkeys(range(10), 0.5)
+    assert [it.key for it in fuse(same, same, Weights(), 4)] == [0, 1, 2, 3]
+    assert [it.key for it in rank(same, {}, 3)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hello, World!", ["hello", "world"]),
+        ("北京大学", ["北京", "京大", "大学", "学"]),
+        ("用Python写代码", ["用", "python", "写代", "代码", "码"]),
+        ("ｆｕｌｌ Ｗｉｄｔｈ", ["full", "width"]),
+        ("x" * 130, ["x" * 64, "x" * 64, "xx"]),
+        ("", []),
+        ("!?…", []),
+        ("한국어 서울", ["한국", "국어", "어", "서울", "울"]),
+        ("snake_case-word 3.14", ["snake", "case", "word", "3", "14"]),
+    ],
+)
+def test_words(text: str, expected: list[str]) -> None:
+    assert list(lexical.words(text)) == expected
+
+
+def test_a_query_keeps_each_word_once_and_no_loose_ends() -> None:
+    assert lexical.query_words("北京大学 北京大学 tea Tea") == ("北京", "京大", "大学", "tea")
+    assert lexical.match_expression("茶") == '"茶"*'
+    assert len(lexical.query_words(" ".join(f"w{n}" for n in range(1000)))) == lexical.MAX_QUERY_WORDS
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_any_query_is_a_valid_expression_and_finds_its_own_text(query: str, other: str) -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE VIRTUAL TABLE t USING fts5(body, tokenize='porter unicode61 remove_diacritics 2')")
+    connection.execute("INSERT INTO t VALUES (?)", (lexical.indexed(f"{query} {other}"),))
+    expression = lexical.match_expression(query)
+    if expression:
+        found = connection.execute("SELECT rowid FROM t WHERE t MATCH ?", (expression,)).fetchall()
+        assert found or not any(map(str.isalnum, query))
+    connection.close()
