@@ -14,8 +14,8 @@ class GatewaySettings(RoomSettings):
 
     http_listen: str = Field(
         "",
-        description="Where HTTP is served: a unix socket's path or loopback host:port; empty takes gateway-http.sock in "
-        "the state directory.",
+        description="Where HTTP is served: a unix socket's path or loopback host:port; empty takes gateway-http.sock "
+        "in the state directory.",
     )
     http_max_body_kib: int = Field(2048, ge=64, le=65536, description="Largest HTTP request body taken, in KiB.")
     http_idle_s: float = Field(

@@ -16,6 +16,8 @@ from citemesh.mesh.placement import Placement, find_identity_wasm
 from citemesh.mesh.topology import Service, Topology, default_path, load_topology
 
 SIDECAR = "-sidecar"
+_HTTP_OFFSET = 1
+"""Only a sidecar puts gRPC and HTTP on one port; without one, HTTP has the port after the door's."""
 _ENGINES = ("tokenizer", "retrieval", "generation", "reranker")
 
 
@@ -80,13 +82,13 @@ class Layout:
         return {room: _absolute(address) for room, address in found.items()}
 
     def rest_url(self) -> str:
-        """Base URL of the REST API; empty without sidecars, where it has only its socket."""
-        return f"http://{self.placement.host}:{self.options.port_base}" if self.options.mesh else ""
+        """Base URL of the REST API."""
+        return f"http://{self.placement.host}:{self.placement.port(0 if self.options.mesh else _HTTP_OFFSET)}"
 
     def ports(self) -> dict[str, int]:
         """Every port that will be listened on, by what listens."""
         if not self.options.mesh:
-            return {"gateway": self.placement.port(0)}
+            return {"gateway gRPC": self.placement.port(0), "gateway HTTP": self.placement.port(_HTTP_OFFSET)}
         sides = {f"{s.name} ingress": s.ports.ingress for s in self.topology.services}
         sides |= {f"{s.name} egress": s.ports.egress for s in self.topology.services}
         return {name: self.placement.port(offset) for name, offset in sides.items()}
@@ -124,8 +126,10 @@ class Layout:
             own["ENGINE"] = "fake"
         if self.options.fake and service.name == "retrieval":
             own["EMBEDDING_ENGINE"] = "fake"
-        if service.http:
+        if service.http and self.options.mesh:
             own["HTTP_LISTEN"] = self.placement.http_socket(service.name)
+        elif service.http:
+            own["HTTP_LISTEN"] = self.rest_url().removeprefix("http://")
         return {f"{PREFIX}{service.name.upper()}_{name}": value for name, value in own.items()}
 
 

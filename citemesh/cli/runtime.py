@@ -27,7 +27,7 @@ class Running:
     targets: Mapping[str, str]
     """gRPC address of each room, for callers outside the mesh."""
     rest: str
-    """Base URL of the REST API; empty where there is none."""
+    """Base URL of the REST API."""
 
 
 def note_path(state_dir: Path) -> Path:

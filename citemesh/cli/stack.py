@@ -59,7 +59,7 @@ class Stack:
 
     @property
     def rest_url(self) -> str:
-        """Base URL of the REST API; empty without sidecars."""
+        """Base URL of the REST API."""
         return self.layout.rest_url()
 
     @property

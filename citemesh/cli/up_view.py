@@ -150,7 +150,7 @@ def how_to_ask(stack: Stack) -> Text:
     """Where the mesh answers, the key, and an example for each way in."""
     key_file = stack.layout.keyring.default_file
     lines: list[str | tuple[str, str]] = [("\nThe mesh answers.\n", "bold green")]
-    lines += [f"  gRPC  {stack.targets['gateway']}\n", f"  REST  {stack.rest_url or _http_socket(stack)}\n"]
+    lines += [f"  gRPC  {stack.targets['gateway']}\n", f"  REST  {stack.rest_url}\n"]
     if stack.options.mesh:
         lines.append(f"  key   {stack.key}  (kept in {key_file})\n")
     else:
@@ -163,17 +163,12 @@ def _examples(stack: Stack) -> list[str]:
     """One for each way in, to be pasted into a shell."""
     key = f' -H "authorization: Bearer $(cat {stack.layout.keyring.default_file})"' if stack.options.mesh else ""
     address = stack.targets["gateway"]
-    url = stack.rest_url or f"--unix-socket {_http_socket(stack)} http://localhost"
-    curl = f"curl -s {url}/v1/query{key} -H 'content-type: application/json'"
+    curl = f"curl -s {stack.rest_url}/v1/query{key} -H 'content-type: application/json'"
     return [
         f'citemesh ask "{_QUESTION}"',
         f'{curl} -d \'{{"query": "{_QUESTION}"}}\'',
         f'grpcurl -plaintext{key} -d \'{{"question": "{_QUESTION}"}}\' {address} {_METHOD}',
     ]
-
-
-def _http_socket(stack: Stack) -> str:
-    return stack.layout.placement.http_socket("gateway")
 
 
 def _state(status: Status) -> Text:

@@ -1,11 +1,12 @@
 """Serves the HTTP application, in the process and on the loop of the gRPC server."""
 
 import asyncio
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -38,7 +39,6 @@ class HttpServer:
         self._address = address
         config = uvicorn.Config(
             app,
-            **_bind(address),
             lifespan="off",
             log_config=None,
             access_log=False,
@@ -56,19 +56,14 @@ class HttpServer:
         return self._task is not None and not self._task.done() and self._server.started
 
     async def __aenter__(self) -> Self:
-        if "uds" in _bind(self._address):
-            Path(self._address).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._task = asyncio.create_task(self._server.serve())
+        # A socket of our own, since uvicorn ends the process where it can't listen.
+        self._task = asyncio.create_task(self._server.serve([listen(self._address)]))
         async with asyncio.timeout(START_S):
-            while not self._server.started:
-                if self._task.done():
-                    raise self._failure()
+            while not self._server.started and not self._task.done():
                 await asyncio.sleep(0.01)
+        if self._task.done():
+            await self._task
         return self
-
-    def _failure(self) -> PreconditionFailed:
-        error = self._task.exception() if self._task else None
-        return PreconditionFailed("ADDRESS_TAKEN", f"can't listen on {self._address}: {error}", "free it")
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -78,7 +73,29 @@ class HttpServer:
             await asyncio.wait({self._task})
 
 
-def _bind(address: str) -> dict[str, Any]:
-    """The address as uvicorn takes it."""
-    host, _, port = address.rpartition(":")
-    return {"host": host, "port": int(port)} if host and port.isdigit() and "/" not in address else {"uds": address}
+def listen(address: str) -> socket.socket:
+    """A socket bound to the address. Raises PreconditionFailed where it is taken or no address."""
+    try:
+        host, _, port = address.rpartition(":")
+        if host and port.isdigit() and "/" not in address:
+            return socket.create_server((host.strip("[]"), int(port)), family=_family(host))
+        return _listen_unix(Path(address))
+    except (OSError, OverflowError) as error:
+        fault = f"can't listen on {address} for HTTP: {error}"
+        raise PreconditionFailed("ADDRESS_TAKEN", fault, "stop what listens there, or set another address") from None
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+def _listen_unix(path: Path) -> socket.socket:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)  # left by a process that was killed
+    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        bound.bind(str(path))
+    except OSError:
+        bound.close()
+        raise
+    return bound

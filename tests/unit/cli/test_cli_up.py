@@ -139,7 +139,7 @@ def test_a_taken_port_names_its_holder(up: Callable[..., Up], tmp_path: Path) ->
         port = server.getsockname()[1]
         running = Up(tmp_path, "--no-mesh", "--port-base", str(port))
         told = running.read_until(lambda event: event["event"] == "error")
-        assert f"port {port} (gateway) is taken by process {os.getpid()}" in told["message"]
+        assert f"port {port} (gateway gRPC) is taken by process {os.getpid()}" in told["message"]
         assert running.end() == 1
 
 
