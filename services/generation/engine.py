@@ -75,11 +75,12 @@ class ModelFacts:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How an engine is: whether it works, and the requests that it runs and lets wait now."""
+    """How an engine is: whether it works, the requests that it runs and lets wait now, share of its memory in use."""
 
     healthy: bool
     running: int = 0
     waiting: int = 0
+    memory: float = 0.0
 
 
 class GenerationEngine(Protocol):

@@ -18,6 +18,8 @@ class Host:
         self._max_requests = max_requests
         self._requests = 0
         self._facts: ModelFacts | None = None
+        self.last = State(healthy=False)
+        """What the engine said when it was last asked."""
 
     @property
     def facts(self) -> ModelFacts:
@@ -36,7 +38,8 @@ class Host:
 
     async def state(self) -> State:
         """Say how the engine is."""
-        return await self._engine.state()
+        self.last = await self._engine.state()
+        return self.last
 
     async def healthy(self) -> bool:
         """Say whether the engine works."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from citemesh.api.generation.v1.generation_service_pb2_grpc import add_GenerationServiceServicer_to_server
 from citemesh.kit.server import Registration, Room, run_room
+from services.generation import metrics
 from services.generation.host import Host
 from services.generation.service import GenerationService
 from services.generation.settings import GenerationSettings
@@ -26,6 +27,7 @@ def build(settings: GenerationSettings) -> Room:
 def room_of(host: Host, settings: GenerationSettings) -> Room:
     """Wire the room around a host."""
     service = GenerationService(host, settings)
+    metrics.observe(host)
     return Room(
         name="generation",
         services=[Registration(SERVICE, lambda server: add_GenerationServiceServicer_to_server(service, server))],

@@ -1,19 +1,35 @@
 """What a request to the model looks like from outside: a span, and metrics named as OpenTelemetry names GenAI's."""
 
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 
+from opentelemetry.metrics import CallbackOptions, Observation
 from opentelemetry.trace import Span
 
 from citemesh.kit import telemetry
 from services.generation.engine import Delta
+from services.generation.host import Host
 
 tracer = telemetry.tracer(__name__)
 meter = telemetry.meter(__name__)
 first = meter.create_histogram("gen_ai.server.time_to_first_token", "s", "Time until the first token.")
 between = meter.create_histogram("gen_ai.server.time_per_output_token", "s", "Time between tokens after the first.")
 tokens = meter.create_counter("gen_ai.client.token.usage", "{token}", "Tokens read, written and found in the cache.")
+
+
+def observe(host: Host) -> None:
+    """Report how a host's engine is whenever metrics are collected."""
+
+    def requests(_: CallbackOptions) -> Iterable[Observation]:
+        yield Observation(host.last.running, {"citemesh.state": "running"})
+        yield Observation(host.last.waiting, {"citemesh.state": "waiting"})
+
+    def memory(_: CallbackOptions) -> Iterable[Observation]:
+        yield Observation(host.last.memory)
+
+    meter.create_observable_gauge("citemesh.generation.requests", [requests], "{request}", "Requests in the engine.")
+    meter.create_observable_gauge("citemesh.generation.kv_cache.usage", [memory], "1", "Share of the KV cache in use.")
 
 
 async def watched(deltas: AsyncGenerator[Delta, None], model: str, priority: int) -> AsyncGenerator[Delta, None]:

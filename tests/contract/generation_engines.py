@@ -29,7 +29,7 @@ def make_engine(kind: str) -> GenerationEngine:
         return FakeEngine(Faults(delay_s=0.002), max_running=16)
     from services.generation.engines.vllm_engine import Options, VllmEngine
 
-    return VllmEngine(Options(SMALL, MODELS, kv_cache_bytes=1 << 28, max_requests=64))
+    return VllmEngine(Options(SMALL, MODELS, max_model_tokens=2048, kv_cache_bytes=1 << 28, max_running=8))
 
 
 def prompt_of(kind: str, text: str) -> tuple[int, ...]:
