@@ -1,6 +1,7 @@
 """A room that is nothing but healthy, for tests of what starts rooms. Argument: the room's name.
 
-`FAKE_ROOM_CRASHES=<room>` makes that room end at once with a word on standard error.
+`FAKE_ROOM_CRASHES=<room>` makes that room end at once with a word on standard error, `FAKE_ROOM_DEAF=<room>` makes it
+take no notice of SIGTERM.
 """
 
 import asyncio
@@ -21,7 +22,8 @@ async def main(room: str) -> None:
     server.add_insecure_port(os.environ[f"CITEMESH_{room.upper()}_LISTEN"])
     await server.start()
     stop = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    deaf = os.environ.get("FAKE_ROOM_DEAF") == room
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, (lambda: None) if deaf else stop.set)
     await stop.wait()
     await server.stop(0)
 

@@ -100,6 +100,18 @@ def test_a_signal_while_it_starts_stops_it_too(up: Callable[..., Up]) -> None:
     assert not alive(pid)
 
 
+def test_a_second_ctrl_c_does_not_wait(up: Callable[..., Up]) -> None:
+    running = up(env={"FAKE_ROOM_DEAF": "generation"})
+    pids = running.ready()
+    running.process.send_signal(signal.SIGINT)
+    running.read_until(lambda event: event["event"] == "stopping")
+    began = time.monotonic()
+    running.process.send_signal(signal.SIGINT)
+    assert running.end() == 0
+    assert time.monotonic() - began < 10, "it waited for the drain's 15 s"
+    assert not any(alive(pid) for pid in pids.values())
+
+
 def test_kill_9_leaves_nothing_running_and_the_next_start_works(up: Callable[..., Up], tmp_path: Path) -> None:
     running = up()
     pids = running.ready()
