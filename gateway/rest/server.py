@@ -19,7 +19,16 @@ START_S = 10.0
 
 
 class _Server(uvicorn.Server):
-    """Leaves the signals to the kit."""
+    """Leaves the signals to the kit, and says when it is up."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.up = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listens."""
+        await super().startup(sockets)
+        self.up.set()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -58,9 +67,9 @@ class HttpServer:
     async def __aenter__(self) -> Self:
         # A socket of our own, since uvicorn ends the process where it can't listen.
         self._task = asyncio.create_task(self._server.serve([listen(self._address)]))
-        async with asyncio.timeout(START_S):
-            while not self._server.started and not self._task.done():
-                await asyncio.sleep(0.01)
+        up = asyncio.create_task(self._server.up.wait())
+        await asyncio.wait({self._task, up}, timeout=START_S, return_when=asyncio.FIRST_COMPLETED)
+        up.cancel()
         if self._task.done():
             await self._task
         return self

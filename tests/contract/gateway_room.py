@@ -50,9 +50,9 @@ async def gateway(mesh: fakes.Mesh | None = None, **settings: Any) -> AsyncItera
     chosen = GatewaySettings(state_dir=folder, **{"drain_s": 0.5, **settings})
     neighbours = Neighbours()
     server = Server(assemble(chosen, mesh.rooms, neighbours), chosen)
-    await server.start()
     transport = httpx.AsyncHTTPTransport(uds=chosen.http_socket)
     try:
+        await server.start()
         async with (
             Mesh({"gateway": chosen.address}) as client,
             httpx.AsyncClient(transport=transport, base_url="http://gateway", timeout=20) as http,

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -9,7 +10,7 @@ import httpx
 import openai
 import pytest
 
-from citemesh.errors import NotFound, Overloaded, Unavailable
+from citemesh.errors import NotFound, Overloaded, PreconditionFailed, Unavailable
 from tests.contract.gateway_room import Running, gateway
 from tests.unit.gateway import fakes
 
@@ -333,3 +334,13 @@ async def test_a_stream_in_progress_is_finished_when_the_gateway_stops() -> None
         gate.set()
         assert events_of((await call).text)[-1][0] == "done"
         await stopping
+
+
+async def test_http_can_listen_on_a_port_and_a_taken_one_is_said() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(PreconditionFailed, match=str(port)):
+            async with gateway(http_listen=f"127.0.0.1:{port}"):
+                pass
+    async with gateway(http_listen=f"127.0.0.1:{port}"), httpx.AsyncClient() as http:
+        assert (await http.get(f"http://127.0.0.1:{port}/healthz")).status_code == 200

@@ -44,6 +44,16 @@ def test_a_break_inside_a_sentence_loses_nothing() -> None:
     assert "".join(woven(events)) == "It was bu\n\n[The break.]\n\nQuoted here.[1]"
 
 
+def test_code_stays_as_it_is() -> None:
+    text = "Run this.\n```sh\nmake up\n```\nThen ask."
+    sentences = split(text, line_ends=True)
+    assert [s.text for s in sentences] == ["Run this.\n", "```sh\n", "make up\n", "```\n", "Then ask."]
+    events: list[AskEvent] = [DeltaEvent(text), *(cited(s.span, n) for n, s in enumerate(sentences, 1))]
+    assert "".join(woven([*events, DONE])) == "Run this.[1]\n```sh\nmake up\n```\nThen ask.[2][3][4][5]"
+    code: list[AskEvent] = [DeltaEvent(text[10:28]), *(cited(s.span, 2) for s in split(text[10:28], line_ends=True))]
+    assert "".join(woven([*code, DONE])) == "```sh\nmake up\n```\n\n[2]"
+
+
 @given(
     st.text(alphabet=st.sampled_from("ab .。\n!中"), max_size=60),
     st.lists(st.integers(1, 9), max_size=60),
