@@ -32,40 +32,40 @@ _TEXTS: dict[Key, tuple[str, str]] = {
         "[回答在此中断；以下内容摘自资料原文。]",
     ),
     "asked": (
-        "This answer quotes the sources, as was asked.",
-        "应要求，本回答直接引用资料原文。",
+        "This answer is extractive, quoting the sources, as was asked.",
+        "应要求，本回答为摘录，直接引用资料原文。",
     ),
     "generation_down": (
-        "This answer quotes the sources, because the language model is not available.",
-        "语言模型暂不可用，本回答直接引用资料原文。",
+        "This answer is extractive, quoting the sources, because the language model is not available.",
+        "语言模型暂不可用，本回答为摘录，直接引用资料原文。",
     ),
     "generation_busy": (
-        "This answer quotes the sources, because the language model is too busy.",
-        "语言模型繁忙，本回答直接引用资料原文。",
+        "This answer is extractive, quoting the sources, because the language model is too busy.",
+        "语言模型繁忙，本回答为摘录，直接引用资料原文。",
     ),
     "wrote_nothing": (
-        "This answer quotes the sources, because the language model wrote nothing.",
-        "语言模型没有给出内容，本回答直接引用资料原文。",
+        "This answer is extractive, quoting the sources, because the language model wrote nothing.",
+        "语言模型没有给出内容，本回答为摘录，直接引用资料原文。",
     ),
     "foreign": (
-        "This answer quotes the sources, because the language model does not write the question's script.",
-        "语言模型不擅长该语言，本回答直接引用资料原文。",
+        "This answer is extractive, quoting the sources, because the language model does not write the question's script.",
+        "语言模型不擅长该语言，本回答为摘录，直接引用资料原文。",
     ),
     "looped": (
         "The language model began to repeat itself and was stopped.",
         "语言模型开始重复，已被停止。",
     ),
     "late": (
-        "This answer quotes the sources, because too little time was left to write one.",
-        "剩余时间不足，本回答直接引用资料原文。",
+        "This answer is extractive, quoting the sources, because too little time was left to write one.",
+        "剩余时间不足，本回答为摘录，直接引用资料原文。",
     ),
     "interrupted": (
-        "The language model stopped on the way; the rest of the answer quotes the sources.",
-        "语言模型中途停止，其余部分直接引用资料原文。",
+        "The language model stopped on the way; the rest of the answer is extractive, quoting the sources.",
+        "语言模型中途停止，其余部分为摘录，直接引用资料原文。",
     ),
     "interrupted_late": (
-        "The time ran out on the way; the rest of the answer quotes the sources.",
-        "时间不足，其余部分直接引用资料原文。",
+        "The time ran out on the way; the rest of the answer is extractive, quoting the sources.",
+        "时间不足，其余部分为摘录，直接引用资料原文。",
     ),
     "not_ranked": (
         "The sources are in the order of the search, because the reranker is not available.",
