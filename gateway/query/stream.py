@@ -27,4 +27,4 @@ async def events(work: Callable[[Emit], Awaitable[None]], buffer: int = BUFFER) 
         await task
     finally:
         task.cancel()
-        await asyncio.wait({task})
+        await asyncio.gather(task, return_exceptions=True)
