@@ -48,7 +48,7 @@ _TEXTS: dict[Key, tuple[str, str]] = {
         "语言模型没有给出内容，本回答为摘录，直接引用资料原文。",
     ),
     "foreign": (
-        "This answer is extractive, quoting the sources, because the language model does not write the question's script.",
+        "This answer is extractive, quoting the sources, because the model does not write the question's script.",
         "语言模型不擅长该语言，本回答为摘录，直接引用资料原文。",
     ),
     "looped": (
