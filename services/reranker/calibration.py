@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from services.reranker.coverage import Coverage
-from services.reranker.windows import Floats, Windows
+from services.reranker.windows import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,18 +21,15 @@ class Logistic:
         return np.asarray(1 / (1 + np.exp(-np.clip(logit, -30, 30))), np.float32)
 
 
-FEATURES = ("stretch", "passage", "numbers", "names", "sentences", "similarity")
-
-LEXICAL = Logistic(-4.0, (6.0, 2.0, -3.0, -1.5, -0.3))
-LATE = Logistic(-14.0, (4.0, 1.0, -3.0, -1.5, -0.3, 14.0))
+LEXICAL = Logistic(-4.0, (1.0, 7.0, -7.0, -6.5))
+LATE = Logistic(-6.87, (0.44, 6.88, -7.22, -7.52, 5.54))
 
 
-def features(windows: Windows, coverage: Coverage, similarity: Floats | None = None) -> Floats:
-    """What the calibration looks at: [stretches, 5], or 6 with the similarity.
+def features(coverage: Coverage, similarity: Floats | None = None) -> Floats:
+    """What the calibration looks at: [stretches, 4], or 5 with the similarity.
 
-    Coverage of the sentence by the stretch and by its passage, shares of numbers and names that the passage lacks,
-    sentences in the stretch beyond the first, and the weighted mean cosine of the sentence's tokens to the stretch's.
+    Coverage of the sentence by the stretch and by it with its context, whether these lack a number, the share of names
+    that they lack, and the weighted mean cosine of the sentence's tokens to the stretch's.
     """
-    beyond = (windows.last - windows.first).astype(np.float32)
-    columns = [coverage.stretch, coverage.passage, coverage.numbers, coverage.names, beyond]
+    columns = [coverage.stretch, coverage.nearby, coverage.numbers, coverage.names]
     return np.stack(columns if similarity is None else [*columns, similarity], axis=1)

@@ -60,7 +60,11 @@ def engine_of(settings: RerankerSettings) -> Engine:
     from services.reranker.engines.late_interaction import LateInteractionEngine
 
     return LateInteractionEngine(
-        prepared, max_tokens=settings.max_tokens, cache_bytes=settings.cache_mib << 20, threads=settings.threads
+        prepared,
+        max_tokens=settings.max_tokens,
+        cache_bytes=settings.cache_mib << 20,
+        threads=settings.threads,
+        layers=settings.layers,
     )
 
 

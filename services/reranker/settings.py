@@ -21,6 +21,9 @@ class RerankerSettings(RoomSettings):
         description="Embedding model (late) or sequence classification model (cross), as package:, dir: or hub:.",
     )
     max_tokens: int = Field(512, ge=32, le=8192, description="Most tokens in one sequence that the model sees.")
+    layers: int = Field(
+        6, ge=0, le=200, description="Layers of the embedding model that late interaction uses; 0 uses all."
+    )
     cache_mib: int = Field(
         256, ge=0, le=65536, description="Memory for token vectors of passages judged before, in MiB."
     )

@@ -22,12 +22,20 @@ class Windows:
     spans: one (passage, start, end) a sentence, in code points of its passage's text.
     first, last: first and last sentence of each stretch; both [stretches].
     passage: each stretch's passage; [stretches].
+    begin, end: first sentence of each stretch's passage, and one past its last; [stretches].
     """
 
     spans: tuple[tuple[int, int, int], ...]
     first: Ints
     last: Ints
     passage: Ints
+    begin: Ints
+    end: Ints
+
+    @property
+    def beyond(self) -> Floats:
+        """Sentences of each stretch after its first: [stretches]."""
+        return (self.last - self.first).astype(np.float32)
 
     def span(self, window: int) -> tuple[int, int]:
         """The stretch's start and end in its passage's text."""
@@ -39,18 +47,27 @@ class Windows:
         best = np.maximum(by_sentence[:, self.first], by_sentence[:, self.last])
         return np.asarray(np.maximum(best, by_sentence[:, middle]), np.float32)
 
+    def context(self, by_sentence: Floats, reach: int) -> Floats:
+        """The best within `reach` sentences around a stretch in its passage: [rows, sentences] to [rows, stretches].
+
+        Entries are 0 or 1.
+        """
+        before = np.pad(np.cumsum(by_sentence, axis=1), ((0, 0), (1, 0)))
+        low, high = np.maximum(self.first - reach, self.begin), np.minimum(self.last + 1 + reach, self.end)
+        return np.asarray(before[:, high] > before[:, low], np.float32)
+
 
 def windows_of(texts: Sequence[str]) -> Windows:
     """All stretches of the passages; a text of white space has none."""
     spans: list[tuple[int, int, int]] = []
-    runs: list[tuple[int, int, int]] = []
+    runs: list[tuple[int, int, int, int, int]] = []
     for number, text in enumerate(texts):
-        base = len(spans)
+        begin = len(spans)
         spans.extend((number, start, end) for start, end in sentence_spans(text))
+        end = len(spans)
         runs.extend(
-            (number, first, last)
-            for first in range(base, len(spans))
-            for last in range(first, min(first + WIDEST, len(spans)))
+            (first, last, number, begin, end)
+            for first in range(begin, end)
+            for last in range(first, min(first + WIDEST, end))
         )
-    columns = np.array(runs, dtype=np.int64).reshape(-1, 3)
-    return Windows(tuple(spans), columns[:, 1], columns[:, 2], columns[:, 0])
+    return Windows(tuple(spans), *np.array(runs, dtype=np.int64).reshape(-1, 5).T)

@@ -11,7 +11,7 @@ from citemesh.errors import DeadlineExceeded, PreconditionFailed
 from citemesh.models.prepared import PreparedModel
 from services.reranker.coverage import Coverage, CoverageIndex
 from services.reranker.engine import Alive, Support
-from services.reranker.support import best_of_each
+from services.reranker.support import best_of_each, preference
 from services.reranker.surrogates import whole_characters
 from services.reranker.windows import Floats, Windows, windows_of
 from services.reranker.words import words_of
@@ -85,7 +85,7 @@ class CrossEncoderEngine:
                 lacking = (1 - 0.9 * coverage.numbers[window]) * (1 - 0.5 * coverage.names[window])
                 scores[window] = next(judged) * lacking
                 shared[window] = 1
-            found.append(best_of_each(windows, scores, shared))
+            found.append(best_of_each(windows, scores, scores, shared))
         return found
 
     def _pair(self, sentence: str, texts: Sequence[str], windows: Windows, window: int) -> Pair:
@@ -157,12 +157,10 @@ def _evenly(words: Sequence[str]) -> Floats:
 
 def _promising(windows: Windows, coverage: Coverage) -> list[int]:
     """The few stretches of each passage that hold most of the sentence's words, of those that share any."""
-    beyond = windows.last - windows.first
+    preferred = preference(windows, coverage)
     by_passage: dict[int, list[int]] = {}
     for window in np.flatnonzero(coverage.shared):
         by_passage.setdefault(int(windows.passage[window]), []).append(int(window))
     return [
-        window
-        for some in by_passage.values()
-        for window in sorted(some, key=lambda w: -coverage.stretch[w] + 0.05 * beyond[w])[:_TRIED]
+        window for some in by_passage.values() for window in sorted(some, key=lambda w: -float(preferred[w]))[:_TRIED]
     ]

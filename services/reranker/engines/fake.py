@@ -8,7 +8,7 @@ from citemesh.errors import DeadlineExceeded
 from services.reranker.calibration import LEXICAL, features
 from services.reranker.coverage import CoverageIndex
 from services.reranker.engine import Alive, Support
-from services.reranker.support import best_of_each
+from services.reranker.support import best_of_each, preference
 from services.reranker.windows import Floats, windows_of
 from services.reranker.words import words_of
 
@@ -39,8 +39,8 @@ class FakeEngine:
             if not alive():
                 raise DeadlineExceeded("checking support")
             coverage = index.coverage(words_of(sentence), weigh)
-            scores = LEXICAL.probability(features(windows, coverage))
-            found.append(best_of_each(windows, scores, coverage.shared))
+            scores = LEXICAL.probability(features(coverage))
+            found.append(best_of_each(windows, preference(windows, coverage), scores, coverage.shared))
         return found
 
 

@@ -1,6 +1,6 @@
 """Judges by late interaction over the embedding model's token vectors, and by shared words for support."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -9,12 +9,12 @@ from citemesh.errors import DeadlineExceeded
 from citemesh.models.prepared import PreparedModel
 from services.reranker.cache import TokenVectors, VectorCache, text_key
 from services.reranker.calibration import LATE, features
-from services.reranker.coverage import CoverageIndex
+from services.reranker.coverage import Coverage, CoverageIndex
 from services.reranker.encoder import TokenEncoder
 from services.reranker.engine import Alive, Support
 from services.reranker.idf import token_weights
 from services.reranker.maxsim import Floats, maxsim, nearest
-from services.reranker.support import best_of_each
+from services.reranker.support import best_of_each, preference
 from services.reranker.windows import Ints, Windows, windows_of
 from services.reranker.words import words_of
 
@@ -43,7 +43,7 @@ class LateInteractionEngine:
         max_tokens: int = 512,
         cache_bytes: int = 256 << 20,
         threads: int = 1,
-        layers: int = 0,
+        layers: int = 6,
     ) -> None:
         self._prepare = prepare
         self._max_tokens = max_tokens
@@ -77,19 +77,26 @@ class LateInteractionEngine:
     def support(self, sentences: Sequence[str], texts: Sequence[str], alive: Alive) -> list[list[Support]]:
         """Calibrated blend of MaxSim and coverage of each sentence."""
         windows = windows_of(texts)
+        found = []
+        for coverage, similarity in self.evidence(sentences, texts, windows, alive):
+            scores = LATE.probability(features(coverage, similarity))
+            preferred = preference(windows, coverage, similarity)
+            found.append(best_of_each(windows, preferred, scores, coverage.shared))
+        return found
+
+    def evidence(
+        self, sentences: Sequence[str], texts: Sequence[str], windows: Windows, alive: Alive
+    ) -> Iterator[tuple[Coverage, Floats]]:
+        """For each sentence, its coverage by the stretches and its weighted mean cosine to them: [stretches]."""
         index = CoverageIndex(texts, windows)
         tokens, starts, ends = _segments(windows, self._passages(texts, alive))
-        found = []
         for sentence, asked in zip(sentences, self._queries(sentences, alive), strict=True):
             if not alive():
                 raise DeadlineExceeded("checking support")
-            coverage = index.coverage(words_of(sentence), self._weigh)
             best = nearest(asked.vectors.astype(np.float32), tokens, starts, ends)
             weights = self._weights[asked.ids]
             similarity = weights @ windows.widen(best) / max(float(weights.sum()), 1e-6)
-            scores = LATE.probability(features(windows, coverage, similarity))
-            found.append(best_of_each(windows, scores, coverage.shared))
-        return found
+            yield index.coverage(words_of(sentence), self._weigh), similarity
 
     def _queries(self, texts: Sequence[str], alive: Alive) -> list[TokenVectors]:
         made = dict(self._encoder.encode(texts, self._model.query_prefix, alive))
