@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,8 @@ def convert(gguf: Path, directory: Path, progress: Progress) -> None:
 
     with quiet_transformers():
         progress("dequantising weights", 0.1)
-        model = _dequantised(gguf)
+        with redirect_stderr(io.StringIO()):  # a bar that no setting turns off; a failure raises all the same
+            model = _dequantised(gguf)
         progress("writing weights", 0.7)
         model.save_pretrained(directory)
         progress("writing tokenizer", 0.9)
