@@ -4,9 +4,10 @@ import errno
 import hashlib
 import importlib
 import json
-import multiprocessing
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -202,14 +203,14 @@ def test_models_dir_that_is_a_file_is_refused(tmp_path: Path) -> None:
     assert caught.value.reason == "MODELS_DIR_UNWRITABLE"
 
 
-def _prepare_in_child(source: str, models_dir: str) -> str:
-    return prepare(source, Path(models_dir)).digest
+CHILD = "import sys, pathlib, citemesh.models as m; print(m.prepare(sys.argv[1], pathlib.Path(sys.argv[2])).digest)"
 
 
 def test_processes_preparing_at_once_agree(tmp_path: Path) -> None:
     source = generation_model(tmp_path / "m")
-    arguments = [(str(source), str(tmp_path / "models"))] * 6
-    with multiprocessing.get_context("spawn").Pool(3) as pool:
-        digests = pool.starmap_async(_prepare_in_child, arguments).get(timeout=120)
-    assert len(set(digests)) == 1
+    command = [sys.executable, "-c", CHILD, str(source), str(tmp_path / "models")]
+    children = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    answers = [child.communicate(timeout=120)[0] for child in children]
+    assert [child.returncode for child in children] == [0, 0, 0]
+    assert len(set(answers)) == 1
     assert len(_visible(tmp_path / "models")) == 1
