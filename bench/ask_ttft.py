@@ -19,6 +19,7 @@ from pathlib import Path
 
 from bench.common import corpus, cpu, meshes, show
 from bench.common.asking import STEPS, Ask, Asker
+from bench.common.machine import require_memory
 from bench.common.report import Aim, Prediction, Question, Report, Table
 from bench.common.run import run, shuffled
 from bench.common.stats import difference, ratio
@@ -28,6 +29,8 @@ from citemesh.errors import PreconditionFailed
 from citemesh.kit.settings import load
 
 MAX_TOKENS = 16
+MEMORY_GIB = 12.0
+"""What two meshes' worth of models take."""
 FEW = "seven hops of 1 to 2 ms before the first token, against the seconds that reading a new prompt takes on one core"
 ALL_CACHED = "the same hops against a few hundred ms: encoding the question twice, scoring, one model step"
 QUESTIONS = {
@@ -41,6 +44,7 @@ QUESTIONS = {
 
 async def measure(report: Report) -> None:
     """Starts both sides and asks."""
+    require_memory(MEMORY_GIB)
     fresh, repeats = report.options.pick(24, 3), report.options.pick(24, 3)
     pages = corpus.documents(report.options.pick(40, 8), report.options.seed)
     drawn = corpus.questions(pages, fresh + 2, report.options.seed)

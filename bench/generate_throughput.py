@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.common import cpu, meshes, show
+from bench.common.machine import require_memory
 from bench.common.prompts import Ids, Prompts
 from bench.common.report import Aim, Prediction, Question, Report, Table
 from bench.common.run import run, shuffled
@@ -42,6 +43,8 @@ CONCURRENCIES = {1: 2, 8: 1}
 """Callers at once, and prompts that each sends in a turn."""
 ROOMS = ("gateway", "generation")
 PROMPT_TOKENS = 256
+MEMORY_GIB = 7.0
+"""What two engines and their processes take."""
 AIM = Aim(at_least=0.95)
 ALONE = "a token takes 20 ms and more; passing it on takes about 1 ms on the other core, while the next is made"
 MANY = "8 tokens a step are 8 messages through service, two Envoys and client: some 5 ms of the other core a step"
@@ -65,6 +68,7 @@ class Loaded:
 
 async def measure(report: Report) -> None:
     """Loads both engines and lets them take turns."""
+    require_memory(MEMORY_GIB)
     rounds, max_tokens = report.options.pick(8, 2), report.options.pick(96, 24)
     settings = load(GenerationSettings)
     report.setting |= {"rounds": rounds, "max_tokens": max_tokens, "prompt_tokens": PROMPT_TOKENS}

