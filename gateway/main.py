@@ -48,6 +48,9 @@ def assemble(settings: GatewaySettings, rooms: Rooms, mesh: Neighbours) -> Room:
     async def healthy() -> bool:
         return http.serving
 
+    async def drain(_limit_s: float) -> None:
+        await http.drain()
+
     query, threads = QueryService(answering), ThreadService()
     return Room(
         name="gateway",
@@ -58,6 +61,7 @@ def assemble(settings: GatewaySettings, rooms: Rooms, mesh: Neighbours) -> Room:
         start=start,
         stop=stack.aclose,
         healthy=healthy,
+        drain=drain,
     )
 
 

@@ -103,7 +103,7 @@ class TextWriter:
             case PlanEvent() if len(event.hops) > 1:
                 self._wait.update(Text(printable("searching for " + "; ".join(event.hops))))
             case SourcesEvent():
-                self._sources |= {source.number: source for source in event.sources}
+                self._sources |= {source.number: source for source in reversed(event.sources)}
                 self._wait.update(f"reading {len(self._sources)} sources")
             case DeltaEvent():
                 self._wait.stop()

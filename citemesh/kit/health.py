@@ -4,8 +4,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
-from grpc_health.v1 import health_pb2
 from grpc_health.v1 import _async as aio  # health.aio, which the stubs leave out
+from grpc_health.v1 import health_pb2
 
 log = logging.getLogger(__name__)
 CHECK_EVERY_S = 1.0

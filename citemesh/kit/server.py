@@ -41,6 +41,7 @@ class Room:
         start: loads the engine; calls are refused and health says NOT_SERVING until it returns.
         stop: frees the engine, after the last call ended.
         healthy: the engine's own word, asked every second.
+        drain: ends what the room accepts besides gRPC, within so many seconds, while gRPC drains.
         failed: completes when the engine is lost for good; the process then ends so that it is started anew.
     """
 
@@ -49,6 +50,7 @@ class Room:
     start: Callable[[], Awaitable[None]]
     stop: Callable[[], Awaitable[None]]
     healthy: Callable[[], Awaitable[bool]]
+    drain: Callable[[float], Awaitable[None]] | None = None
     failed: Callable[[], Awaitable[None]] | None = None
 
 
@@ -115,9 +117,13 @@ class Server:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.health.set(False)
-        await self._grpc.stop(self._settings.drain_s)
+        await asyncio.gather(self._grpc.stop(self._settings.drain_s), self._drain_more())
         await self._room.stop()
         log.info("%s has stopped", self._room.name)
+
+    async def _drain_more(self) -> None:
+        if self._room.drain is not None:
+            await self._room.drain(self._settings.drain_s)
 
 
 async def serve(room: Room, settings: RoomSettings, stop: asyncio.Event) -> None:

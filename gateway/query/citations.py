@@ -45,7 +45,8 @@ class Checker:
         per_sentence: int = 2,
     ) -> None:
         self._reranker = reranker
-        self._sources = {str(source.number): source for source in sources}
+        # By place, not by number: passages of one document share a number.
+        self._sources = {str(place): source for place, source in enumerate(sources)}
         self._transcript = transcript
         self._timeout_s = timeout_s
         self._per_sentence = per_sentence
@@ -88,7 +89,7 @@ class Checker:
         if not texts or self.failed or not self._sources:
             return ()
         started = asyncio.get_running_loop().time()
-        passages = [Candidate(number, source.text) for number, source in self._sources.items()]
+        passages = [Candidate(place, source.text) for place, source in self._sources.items()]
         try:
             async with asyncio.timeout(self._timeout_s):
                 return await self._reranker.attribute(texts, passages, min(len(passages), MOST_SUPPORT))
@@ -105,7 +106,7 @@ class Checker:
         best = [
             one
             for rank, one in enumerate(sorted(sound, key=lambda s: -s.score))
-            if rank < self._per_sentence or int(one.passage_id) in claim.hints
+            if rank < self._per_sentence or self._sources[one.passage_id].number in claim.hints
         ]
         cited = (cite(self._sources[one.passage_id], one.span, one.score) for one in best)
         return [citation for citation in cited if citation is not None]

@@ -67,9 +67,10 @@ class Packer:
         shortened = not chosen and bool(pieces)
         if shortened:
             chosen = [await self._shorten(pieces[0], template, budget, question)]
-        ids = [token for number, piece in enumerate(chosen) for token in wrap(piece, template, number)]
-        sources = tuple(piece.source for piece in chosen)
-        return Packed(numbered(sources), template.prompt(ids, asked), template.digest, answer, shortened)
+        sources = numbered([piece.source for piece in chosen])
+        pairs = zip(chosen, sources, strict=True)
+        ids = [token for piece, source in pairs for token in wrap(piece, template, source.number - 1)]
+        return Packed(sources, template.prompt(ids, asked), template.digest, answer, shortened)
 
     async def _tokens(self, template: Template, question: str, scored: Sequence[Scored]) -> tuple[Ids, list[_Piece]]:
         """Ids of the question and of each passage under its title; only what isn't stored is encoded."""
@@ -118,8 +119,18 @@ def wrap(piece: _Piece, template: Template, index: int) -> Ids:
 
 
 def numbered(sources: Sequence[Source]) -> tuple[Source, ...]:
-    """The sources with numbers from 1 in their order."""
-    return tuple(_with_number(source, number) for number, source in enumerate(sources, start=1))
+    """The sources with the numbers of their documents: from 1 in their order, the same for the same document."""
+    numbers: dict[tuple[str, str], int] = {}
+    for source in sources:
+        numbers.setdefault((source.collection, source.document_id), len(numbers) + 1)
+    return tuple(_with_number(one, numbers[one.collection, one.document_id]) for one in sources)
+
+
+def documents(sources: Sequence[Source]) -> tuple[Source, ...]:
+    """One source a number, in their order: the best passage of each document stands for it."""
+    return tuple(
+        {source.number: source for source in reversed(sources)}[n] for n in dict.fromkeys(s.number for s in sources)
+    )
 
 
 def to_source(scored: Scored) -> Source:

@@ -23,6 +23,7 @@ from citemesh.client.types import (
 )
 from citemesh.errors import InvalidInput
 from gateway.answering import Answering
+from gateway.query.context import documents
 from gateway.query.question import SOURCE_TYPES, check_text
 from gateway.rest.answer import Answer, begin, gather
 from gateway.rest.body import as_kind, optional, read_object
@@ -103,7 +104,7 @@ def rendered(answer: Answer) -> dict[str, Any]:
     done = answer.ended
     return {
         "answer": answer.woven,
-        "sources": [source(one) | {"cited": one.number in done.cited} for one in answer.sources],
+        "sources": [source(one) | {"cited": one.number in done.cited} for one in documents(answer.sources)],
         "text": answer.text,
         "sentences": [sentence(one) | {"text": _cut(answer.text, one.sentence)} for one in answer.sentences],
         **finish(done),
@@ -118,7 +119,7 @@ def named(event: AskEvent) -> tuple[str, dict[str, Any]]:
         case SearchEvent():
             return "search", {"hop": event.hop, "query": event.query, "found": event.found}
         case SourcesEvent():
-            return "sources", {"sources": [source(one) for one in event.sources]}
+            return "sources", {"sources": [source(one) for one in documents(event.sources)]}
         case DeltaEvent():
             return "delta", {"text": event.text}
         case CitationEvent():

@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 from citemesh.client.types import AskEvent, DoneEvent, Question, SourcesEvent
 from citemesh.errors import InvalidInput, NotFound
 from gateway.answering import Answering
+from gateway.query.context import documents
 from gateway.query.question import check_text
 from gateway.rest.answer import Answer, begin, gather
 from gateway.rest.body import as_kind, optional, read_object
@@ -123,7 +124,7 @@ def rendered(completion: Completion, answer: Answer) -> dict[str, Any]:
     return completion.head("chat.completion") | {
         "choices": [choice],
         "usage": _usage(answer.ended),
-        "sources": [source(one) for one in answer.sources],
+        "sources": [source(one) for one in documents(answer.sources)],
         "notice": answer.ended.notice,
     }
 
@@ -144,7 +145,7 @@ async def chunks(completion: Completion, events: AsyncGenerator[AskEvent], usage
                 if text := answer.take(event):
                     yield chunk({"content": text})
                 if isinstance(event, SourcesEvent):
-                    yield chunk({}, sources=[source(one) for one in event.sources])
+                    yield chunk({}, sources=[source(one) for one in documents(event.sources)])
         done = answer.ended
         yield chunk({"annotations": annotations(answer)}, _finish(done), notice=done.notice)
         if usage:
@@ -156,7 +157,7 @@ async def chunks(completion: Completion, events: AsyncGenerator[AskEvent], usage
 
 def annotations(answer: Answer) -> list[dict[str, Any]]:
     """One ``url_citation`` a marker; the indices are of the marker in the content."""
-    by_number = {one.number: one for one in answer.sources}
+    by_number = {one.number: one for one in documents(answer.sources)}
     return [
         {
             "type": "url_citation",

@@ -77,6 +77,10 @@ class HttpServer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self.drain()
+
+    async def drain(self) -> None:
+        """Stops accepting and ends; requests in progress get the time that the settings give them."""
         self._server.should_exit = True
         if self._task is not None:
             await asyncio.wait({self._task})
