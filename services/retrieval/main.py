@@ -1,6 +1,7 @@
 """Wires the retrieval room: settings, engine, embedding, ingestion, services."""
 
 import asyncio
+import logging
 import sys
 
 from citemesh.api.retrieval.v1 import collection_service_pb2_grpc as collections_grpc
@@ -18,11 +19,13 @@ from services.retrieval.ingest.chunk import ChunkSize
 from services.retrieval.ingest.reader import DirectReader, DocumentReader, ProcessReader
 from services.retrieval.intake import Intake
 from services.retrieval.mesh_tokenizer import MeshTokenizer
+from services.retrieval.mismatch import mismatch
 from services.retrieval.pipeline import Pipeline
 from services.retrieval.service import CollectionService, DocumentService, RetrievalService
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.tokens import NoTokenizer, PassageTokenizer, TokenFiller
 
+log = logging.getLogger(__name__)
 _API = "citemesh.api.retrieval.v1"
 
 
@@ -55,11 +58,18 @@ class Parts:
         started = await asyncio.gather(self.engine.open(), self.embeddings.start(), return_exceptions=True)
         if failure := next((it for it in started if isinstance(it, BaseException)), None):
             raise failure
-        try:
-            await self.engine.collection(DEFAULT_COLLECTION)
-        except NotFound:
-            await self.engine.create(DEFAULT_COLLECTION, self.embeddings.encoder.embedding)
+        await self._default_collection()
         self.tokens.start()
+
+    async def _default_collection(self) -> None:
+        loaded = self.embeddings.encoder.embedding
+        try:
+            kept = (await self.engine.collection(DEFAULT_COLLECTION)).embedding
+        except NotFound:
+            await self.engine.create(DEFAULT_COLLECTION, loaded)
+            return
+        if kept != loaded:
+            log.warning("%s", mismatch(DEFAULT_COLLECTION, kept, loaded))
 
     async def stop(self) -> None:
         """Stops what feeds the store before the store."""

@@ -1,6 +1,7 @@
 """The three gRPC services of the room: a call is checked and handed to the engine, its answer turned into messages."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
@@ -16,10 +17,10 @@ from citemesh.api.retrieval.v1 import retrieval_service_pb2 as search_pb
 from citemesh.api.retrieval.v1 import retrieval_service_pb2_grpc as search_grpc
 from citemesh.errors import DeadlineExceeded, NotSupported, PreconditionFailed
 from citemesh.kit import deadline
-from services.retrieval import convert
+from services.retrieval import convert, metrics
 from services.retrieval.embedding.queue import EmbeddingQueue
-from services.retrieval.engine import Engine, Query
-from services.retrieval.ingest.upload import Part
+from services.retrieval.engine import Engine, Query, Results
+from services.retrieval.ingest.upload import Part, Progress
 from services.retrieval.intake import Intake
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -36,11 +37,14 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
     async def Search(self, request: search_pb.SearchRequest, context: Context) -> search_pb.SearchResponse:
         """Embeds the query where the mode needs it, then searches."""
         query = convert.query(request)
+        started = time.monotonic()
         try:
             async with asyncio.timeout(deadline.remaining_s(self._timeout_s)):
-                return convert.results(await self._engine.search(await self._embedded(query)))
+                return convert.results(await self._found(query))
         except TimeoutError:
             raise DeadlineExceeded("the search was not done") from None
+        finally:
+            metrics.searches.record(time.monotonic() - started, {"citemesh.search.mode": query.mode})
 
     async def BatchSearch(
         self, request: search_pb.BatchSearchRequest, context: Context
@@ -48,10 +52,18 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
         """Comes later."""
         raise NotSupported("BatchSearch", "call Search once a query")
 
+    async def _found(self, query: Query) -> Results:
+        embedded = await self._embedded(query)
+        with metrics.tracer.start_as_current_span("citemesh.search") as span:
+            results = await self._engine.search(embedded)
+            span.set_attributes({"citemesh.search.mode": query.mode, "citemesh.search.found": len(results.found)})
+            return results
+
     async def _embedded(self, query: Query) -> Query:
         if query.mode == "lexical":
             return query
-        vector = await self._embeddings.query(query.text)
+        with metrics.tracer.start_as_current_span("citemesh.embed"):
+            vector = await self._embeddings.query(query.text)
         return replace(query, vector=vector, embedding=self._embeddings.encoder.embedding)
 
 
@@ -69,6 +81,7 @@ class DocumentService(documents_grpc.DocumentServiceServicer):
         """Reports each document's progress as it goes."""
         async with aclosing(_parts(request_iterator)) as parts, aclosing(self._intake.run(parts)) as reports:
             async for report in reports:
+                _count(report)
                 yield convert.progress(report)
 
     async def GetDocument(
@@ -149,6 +162,15 @@ class CollectionService(collections_grpc.CollectionServiceServicer):
     ) -> collections_pb.SnapshotResponse:
         """Comes later."""
         raise NotSupported("Snapshot", "stop the service and copy its store")
+
+
+def _count(report: Progress) -> None:
+    """Counts a document at its last report."""
+    if report.state in ("committed", "unchanged", "failed"):
+        reason = report.fault.reason if report.fault else ""
+        metrics.documents.add(1, {"citemesh.ingest.state": report.state, "error.type": reason})
+    if report.state == "committed":
+        metrics.chunks.add(report.chunks)
 
 
 async def _parts(requests: AsyncIterator[documents_pb.IngestRequest]) -> AsyncGenerator[Part, None]:

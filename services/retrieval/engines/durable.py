@@ -175,6 +175,9 @@ class DurableEngine:
 
     def _start(self, connection: sqlite3.Connection) -> None:
         schema.prepare(connection, self._directory / "store.db")
+        if not schema.words_are_current(connection):
+            with Transaction(connection):
+                _index_words_anew(connection)
         for row in collections.rows(connection):
             self._indexes.load(connection, row)
 
@@ -221,6 +224,14 @@ class DurableEngine:
 
     async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         return await self._open_database.write(work)
+
+
+def _index_words_anew(connection: sqlite3.Connection) -> None:
+    for row in collections.rows(connection):
+        schema.drop_lexicon(connection, row.id)
+        schema.create_lexicon(connection, row.id)
+        chunks.index_words_anew(connection, row.id)
+    schema.mark_words_current(connection)
 
 
 def _all(removed: Mapping[str, Sequence[int]]) -> list[int]:

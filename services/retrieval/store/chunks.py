@@ -20,11 +20,19 @@ _READ_AT_ONCE = 1024
 
 
 def words(document: NewDocument) -> list[Words]:
-    """What each chunk is looked up by: words of title and headings, and of the text."""
-    return [
-        (lexical.indexed(" ".join((document.info.title, *chunk.place.headings))), lexical.indexed(chunk.text))
-        for chunk in document.chunks
-    ]
+    """What each chunk is looked up by."""
+    return [_words(document.info.title, chunk.place.headings, chunk.text) for chunk in document.chunks]
+
+
+def index_words_anew(connection: sqlite3.Connection, collection: int) -> None:
+    """Fills a collection's empty lexical table from its chunks, a chunk at a time."""
+    rows = connection.execute(
+        "SELECT k.id, d.title, k.headings, k.text FROM chunks k JOIN documents d ON d.id = k.document"
+        " WHERE k.collection = ? ORDER BY k.id",
+        (collection,),
+    )
+    found = ((number, *_words(title, json.loads(headings), text)) for number, title, headings, text in rows)
+    connection.executemany(f"INSERT INTO {lexicon(collection)} (rowid, headings, body) VALUES (?, ?, ?)", found)
 
 
 def insert(
@@ -142,6 +150,11 @@ def _tokens(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int,
         f"SELECT chunk, digest, ids FROM tokens WHERE chunk IN ({_marks(numbers)})", list(numbers)
     )
     return {row[0]: TokenIds(tuple(np.frombuffer(row[2], dtype="<u4").tolist()), row[1]) for row in rows}
+
+
+def _words(title: str, headings: Sequence[str], text: str) -> Words:
+    """Words of title and headings, and of the text."""
+    return lexical.indexed(" ".join((title, *headings))), lexical.indexed(text)
 
 
 def _insert(connection: sqlite3.Connection, collection: int, document: int, chunk: Chunk) -> int:

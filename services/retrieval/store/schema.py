@@ -78,6 +78,22 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
+def drop_lexicon(connection: sqlite3.Connection, collection: int) -> None:
+    """Drops a collection's lexical table."""
+    connection.execute(f"DROP TABLE IF EXISTS {lexicon(collection)}")
+
+
+def words_are_current(connection: sqlite3.Connection) -> bool:
+    """Whether the lexical tables hold the words that this program would make of the texts."""
+    row = connection.execute("SELECT value FROM meta WHERE key = 'lexical_version'").fetchone()
+    return bool(row[0] == str(lexical.VERSION))
+
+
+def mark_words_current(connection: sqlite3.Connection) -> None:
+    """Notes that they do."""
+    connection.execute("UPDATE meta SET value = ? WHERE key = 'lexical_version'", (str(lexical.VERSION),))
+
+
 def store_id(connection: sqlite3.Connection) -> str:
     """The random name that a store got when it was made."""
     return str(connection.execute("SELECT value FROM meta WHERE key = 'store_id'").fetchone()[0])

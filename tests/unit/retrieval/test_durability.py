@@ -279,6 +279,19 @@ async def test_a_cancelled_put_is_whole_or_absent(tmp_path: Path) -> None:
             assert len((await search(engine, "word", "dense", 1000, chosen=chosen)).found) == info.chunks
 
 
+async def test_words_of_an_older_program_are_made_anew(tmp_path: Path) -> None:
+    await fill(tmp_path, 5)
+    connection = sqlite3.connect(tmp_path / "store.db")
+    connection.execute("UPDATE meta SET value = '0' WHERE key = 'lexical_version'")
+    connection.execute("DELETE FROM lexicon_1 WHERE rowid > 2")
+    connection.commit()
+    connection.close()
+    async with opened("durable", tmp_path) as engine:
+        assert [ids_of(await search(engine, f"word{n}", "lexical")) for n in range(5)] == [[f"d{n}"] for n in range(5)]
+    stored, vectors, lexicon = numbers(tmp_path)
+    assert stored == vectors == lexicon
+
+
 async def test_a_closed_engine_says_so(tmp_path: Path) -> None:
     engine = DurableEngine(tmp_path)
     with pytest.raises(Unavailable):
