@@ -19,7 +19,8 @@ def open_channel(target: str, max_message_mib: int = MAX_MESSAGE_MIB) -> grpc.ai
         *options(max_message_mib),
         ("grpc.enable_retries", 0),
         ("grpc.initial_reconnect_backoff_ms", 100),
-        ("grpc.min_reconnect_backoff_ms", 100),
+        # In spite of its name the time that one attempt to connect may take; a busy machine needs more than a blink.
+        ("grpc.min_reconnect_backoff_ms", 5000),
         ("grpc.max_reconnect_backoff_ms", 1000),
     ]
     interceptors: list[Any] = [
