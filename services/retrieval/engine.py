@@ -166,6 +166,9 @@ class Collections(Protocol):
     async def collection(self, name: str) -> CollectionInfo:
         """Reads one. Raises NotFound, which names those that exist."""
 
+    async def embedding(self, name: str) -> Embedding:
+        """What a collection is fixed to; costs little, however much it holds. Raises NotFound."""
+
     async def collections(self, after: str, limit: int) -> tuple[CollectionInfo, ...]:
         """Lists by name, those after `after`, at most `limit`."""
 

@@ -64,7 +64,7 @@ class Parts:
     async def _default_collection(self) -> None:
         loaded = self.embeddings.encoder.embedding
         try:
-            kept = (await self.engine.collection(DEFAULT_COLLECTION)).embedding
+            kept = await self.engine.embedding(DEFAULT_COLLECTION)
         except NotFound:
             await self.engine.create(DEFAULT_COLLECTION, loaded)
             return

@@ -55,11 +55,11 @@ class Pipeline:
         """Raises IngestFault where the header's collection can't take a document, before its bytes are read."""
         loaded = self._embeddings.encoder.embedding
         try:
-            kept = await self._engine.collection(header.collection)
+            kept = await self._engine.embedding(header.collection)
         except NotFound as error:
             raise IngestFault("UNKNOWN_COLLECTION", error.message, error.remedy) from None
-        if kept.embedding != loaded:
-            other = mismatch(header.collection, kept.embedding, loaded)
+        if kept != loaded:
+            other = mismatch(header.collection, kept, loaded)
             raise IngestFault("MODEL_MISMATCH", other.message, other.remedy)
 
     async def _ingest(self, upload: Upload, report: Report) -> None:

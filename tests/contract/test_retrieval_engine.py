@@ -140,6 +140,7 @@ async def test_collections_are_listed_by_name(engine: Engine) -> None:
         await engine.create(name, EMBEDDING)
     assert [it.name for it in await engine.collections("", 10)] == ["ant", "bee", "default", "zebra"]
     assert [it.name for it in await engine.collections("bee", 1)] == ["default"]
+    assert await engine.embedding("ant") == EMBEDDING
     with pytest.raises(AlreadyExists):
         await engine.create("ant", EMBEDDING)
 
@@ -147,6 +148,7 @@ async def test_collections_are_listed_by_name(engine: Engine) -> None:
 async def test_an_unknown_collection_names_those_that_exist(engine: Engine) -> None:
     for call in (
         engine.collection("nope"),
+        engine.embedding("nope"),
         engine.put(new_document(PARIS, "p", "nope")),
         engine.document("nope", "p"),
         engine.documents("nope", "", 1),

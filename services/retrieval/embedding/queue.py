@@ -43,7 +43,8 @@ class EmbeddingQueue:
         self._passages: deque[_Waiting] = deque()
         self._work = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="embedding")
-        self._tokenizing = ThreadPoolExecutor(2, thread_name_prefix="embedding-tokens")
+        self._cutting = ThreadPoolExecutor(2, thread_name_prefix="embedding-cutting")
+        self._asking = ThreadPoolExecutor(1, thread_name_prefix="embedding-asking")
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -61,7 +62,8 @@ class EmbeddingQueue:
         for waiting in (*self._queries, *self._passages):
             waiting.vector.cancel()
         await asyncio.to_thread(self._thread.shutdown)
-        await asyncio.to_thread(self._tokenizing.shutdown)
+        await asyncio.to_thread(self._cutting.shutdown)
+        await asyncio.to_thread(self._asking.shutdown)
 
     @property
     def encoder(self) -> Encoder:
@@ -94,8 +96,8 @@ class EmbeddingQueue:
         return vectors
 
     async def in_thread(self, work: Callable[..., T], *arguments: object) -> T:
-        """Runs work that needs the tokenizer beside the event loop."""
-        return await asyncio.get_running_loop().run_in_executor(self._tokenizing, work, *arguments)
+        """Runs work on passages beside the event loop; queries have a thread of their own."""
+        return await asyncio.get_running_loop().run_in_executor(self._cutting, work, *arguments)
 
     async def _passage(self, ids: Ids) -> Vector:
         async with self._room:
@@ -109,7 +111,9 @@ class EmbeddingQueue:
         return await waiting.vector
 
     async def _ids(self, texts: Sequence[str], query: bool) -> list[Ids]:
-        return await self.in_thread(self.encoder.ids, texts, "query" if query else "passage")
+        if not query:
+            return await self.in_thread(self.encoder.ids, texts, "passage")
+        return await asyncio.get_running_loop().run_in_executor(self._asking, self.encoder.ids, texts, "query")
 
     async def _run(self) -> None:
         while True:

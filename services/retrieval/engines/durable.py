@@ -91,6 +91,10 @@ class DurableEngine:
         """Reads a collection."""
         return await self._read(lambda connection: collections.info(connection, name))
 
+    async def embedding(self, name: str) -> Embedding:
+        """Reads what a collection is fixed to."""
+        return await self._read(lambda connection: collections.find(connection, name).embedding)
+
     async def collections(self, after: str, limit: int) -> tuple[CollectionInfo, ...]:
         """Lists collections."""
         return await self._read(lambda connection: collections.page(connection, after, limit))

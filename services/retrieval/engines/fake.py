@@ -64,6 +64,10 @@ class FakeEngine:
         self._find(name)
         return self._info(name)
 
+    async def embedding(self, name: str) -> Embedding:
+        """Reads what a collection is fixed to."""
+        return self._find(name).embedding
+
     async def collections(self, after: str, limit: int) -> tuple[CollectionInfo, ...]:
         """Lists collections."""
         return tuple(self._info(name) for name in sorted(self._collections) if name > after)[:limit]

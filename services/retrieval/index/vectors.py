@@ -70,11 +70,19 @@ class VectorIndex:
         """What FAISS may answer, and what must live as long, since FAISS keeps bare pointers."""
         if allowed is not None:
             living = np.setdiff1d(allowed, np.fromiter(self._dead, dtype=np.int64)) if self._dead else allowed
-            return faiss.IDSelectorBatch(living), [living]
+            return _among(living)
         if not self._dead:
             return None, []
-        dead = faiss.IDSelectorBatch(np.fromiter(self._dead, dtype=np.int64))
-        return faiss.IDSelectorNot(dead), [dead]
+        dead, kept = _among(np.fromiter(self._dead, dtype=np.int64))
+        return faiss.IDSelectorNot(dead), [dead, *kept]
+
+
+def _among(numbers: Numbers) -> tuple[faiss.IDSelector, list[object]]:
+    """Takes the given numbers alone: a bit for each number there ever was, far quicker to make than a set."""
+    members = np.zeros(int(numbers.max(initial=0)) + 1, dtype=bool)
+    members[numbers] = True
+    bits = np.packbits(members, bitorder="little")
+    return faiss.IDSelectorBitmap(bits), [bits]  # type: ignore[call-arg, arg-type]  # its stub knows C++ alone
 
 
 def loaded(dump: NDArray[np.uint8], dimension: int) -> VectorIndex:
