@@ -132,7 +132,8 @@ def _tell(report: Report, kind: str, mesh: Asker, local: Asker) -> None:
     same = sum(one.text == other.text for one, other in zip(mesh.answers, local.answers, strict=True))
     idle = [f"{100 * side.resting_cpu_s / side.seconds:.0f} % of a core during {side.name}'s" for side in (mesh, local)]
     report.notes.append(
-        f"{kind}: {same} of {len(mesh.answers)} answers are the same on both sides; "
+        f"{kind}: {same} of {len(mesh.answers)} answers are the same on both sides, prompt tokens "
+        f"{mesh.tokens()} and {local.tokens()}; "
         f"the side that had to rest took {' and '.join(idle)} turns"
     )
 

@@ -17,11 +17,13 @@ STEPS = ("queue", "plan", "retrieve", "rerank", "pack", "first_token")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One answer: seconds to its first text, each step's ms, and its text."""
+    """One answer: seconds to its first text, each step's ms, its text, and the prompt's tokens (cached: read before)."""
 
     first_s: float
     steps: dict[str, float]
     text: str
+    prompt_tokens: int
+    cached_tokens: int
 
     @property
     def between_ms(self) -> float:
@@ -58,6 +60,11 @@ class Asker:
         """Seconds to the first text of each answer."""
         return [answer.first_s for answer in self.answers]
 
+    def tokens(self) -> str:
+        """The prompts' length, and how much of it the model had read before, in words."""
+        length = median([answer.prompt_tokens for answer in self.answers])
+        return f"{length:.0f} ({median([answer.cached_tokens for answer in self.answers]):.0f} cached)"
+
     def step_ms(self, name: str) -> float:
         """Median of a step; "between" is what no step accounts for."""
         if name == "between":
@@ -70,4 +77,5 @@ def _asked(question: str, first_s: float, text: str, done: AskEvent | None) -> A
         told = done.notice if isinstance(done, DoneEvent) else "it broke off"
         fault = f"the model did not answer {question!r}: {told}"
         raise PreconditionFailed("NOT_GENERATED", fault, "look at the mesh's logs; nothing can be compared so")
-    return Asked(first_s, {name: done.timings[name] for name in STEPS}, text)
+    steps = {name: done.timings[name] for name in STEPS}
+    return Asked(first_s, steps, text, done.usage.prompt_tokens, done.usage.cached_tokens)
