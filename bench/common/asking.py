@@ -17,7 +17,7 @@ STEPS = ("queue", "plan", "retrieve", "rerank", "pack", "first_token")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One answer: seconds to its first text, each step's ms, its text, and the prompt's tokens (cached: read before)."""
+    """One answer: seconds to its first text, each step's ms, its text, and tokens of its prompt (cached: known)."""
 
     first_s: float
     steps: dict[str, float]
