@@ -16,6 +16,10 @@ NEARBY = 5
 """Sentences on each side of a stretch that count as its context: what "it" and "the company" stand for is there."""
 
 
+_ROWS = 64
+"""Words that are looked at together: a bound on memory, as there can be thousands beside 100,000 stretches."""
+
+
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """What a sentence's words say about each stretch; every array is [stretches], float32, 0 to 1.
@@ -50,18 +54,35 @@ class CoverageIndex:
 
     def coverage(self, words: Words, weigh: Weigh) -> Coverage:
         """Coverage of one sentence's words."""
-        by_sentence = self._hits(self._compared, words.compared)
-        nearby = self._windows.context(by_sentence, NEARBY)
         weights = weigh(words.compared) if words.compared else np.zeros(0, np.float32)
         weights = weights / max(float(weights.sum()), 1e-6)
-        shared = self._windows.widen(self._hits(self._content, sorted(words.content)))
+        stretch, nearby = np.zeros((2, len(self._windows.first)), np.float32)
+        for at in range(0, len(weights), _ROWS):
+            by_sentence = self._hits(self._compared, words.compared[at : at + _ROWS])
+            stretch += weights[at : at + _ROWS] @ self._windows.widen(by_sentence)
+            nearby += weights[at : at + _ROWS] @ self._windows.context(by_sentence, NEARBY)
         return Coverage(
-            stretch=weights @ self._windows.widen(by_sentence),
-            nearby=weights @ nearby,
-            numbers=np.ceil(_lacking(words.compared, words.numbers, nearby)),
-            names=_lacking(words.compared, words.names, nearby),
-            shared=shared.max(axis=0, initial=0),
+            stretch=np.minimum(stretch, 1),
+            nearby=np.minimum(nearby, 1),
+            numbers=np.ceil(self._lacking(words.numbers)),
+            names=self._lacking(words.names),
+            shared=self._windows.widen(self._sharing(words.content))[0],
         )
+
+    def _sharing(self, content: Iterable[str]) -> Floats:
+        """1 where a sentence of the passages holds any of the words: [1, sentences]."""
+        sharing = np.zeros((1, len(self._windows.spans)), np.float32)
+        for word in content:
+            sharing[0, self._content.get(word, [])] = 1
+        return sharing
+
+    def _lacking(self, wanted: Iterable[str]) -> Floats:
+        """Share of the wanted words that stretch and context lack, 0 where none is wanted: [stretches]."""
+        some = sorted(wanted)[:_ROWS]
+        if not some:
+            return np.zeros(len(self._windows.first), np.float32)
+        nearby = self._windows.context(self._hits(self._compared, some), NEARBY)
+        return np.asarray(1 - nearby.mean(axis=0), np.float32)
 
     def _hits(self, index: dict[str, list[int]], words: Sequence[str]) -> Floats:
         """1 where a sentence of the passages holds the word: [words, sentences]."""
@@ -69,11 +90,3 @@ class CoverageIndex:
         for row, word in enumerate(words):
             hits[row, index.get(word, [])] = 1
         return hits
-
-
-def _lacking(compared: Sequence[str], wanted: Iterable[str], nearby: Floats) -> Floats:
-    """Share of the wanted words that are not there; 0 where none is wanted."""
-    rows = [compared.index(word) for word in sorted(wanted)]
-    if not rows:
-        return np.zeros(nearby.shape[1], np.float32)
-    return np.asarray(1 - nearby[rows].mean(axis=0), np.float32)

@@ -67,15 +67,21 @@ class TokenEncoder:
         )
         return [encoding.ids for encoding in encodings]
 
-    def encode(self, texts: Sequence[str], prefix: str, alive: Alive) -> Iterator[tuple[int, TokenVectors]]:
+    def encode(
+        self, texts: Sequence[str], prefix: str, alive: Alive, *, first_only: bool = False
+    ) -> Iterator[tuple[int, TokenVectors]]:
         """(number, vectors) of the texts, each once, in the order in which they are ready.
 
-        A text without a token gets one zero vector under id 0. Raises DeadlineExceeded once nobody waits.
+        A text without a token gets one zero vector under id 0. With first_only, what doesn't fit one sequence is left
+        out. Raises DeadlineExceeded once nobody waits.
         """
         whole = [whole_characters(text) for text in texts]
         encodings = self._tokenizer.encode_batch(whole, add_special_tokens=False)
         head = self._opening + self.tokens([prefix])[0]
         room = self._max_tokens - len(head) - len(self._closing)
+        if first_only:
+            for encoding in encodings:
+                encoding.truncate(room)
         pieces = [_Piece(n, e.ids[i : i + room]) for n, e in enumerate(encodings) for i in range(0, len(e.ids), room)]
         left = {n: -(-len(e.ids) // room) for n, e in enumerate(encodings)}
         parts: dict[int, list[Floats]] = {n: [] for n in left}

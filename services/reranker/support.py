@@ -34,4 +34,9 @@ def best_of_each(windows: Windows, preferred: Floats, scores: Floats, shared: Fl
         if passage not in best or preferred[window] > preferred[best[passage]]:
             best[passage] = int(window)
     found = [Support(p, *windows.span(w), float(scores[w])) for p, w in best.items()]
-    return sorted(found, key=lambda support: (-support.score, support.passage))
+    return sorted(found, key=best_first)
+
+
+def best_first(support: Support) -> tuple[float, int]:
+    """Sorts supports of one sentence: higher scores first, ties in the order of the request."""
+    return -support.score, support.passage

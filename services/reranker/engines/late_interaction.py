@@ -1,6 +1,7 @@
 """Judges by late interaction over the embedding model's token vectors, and by shared words for support."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -12,11 +13,15 @@ from services.reranker.calibration import LATE, features
 from services.reranker.coverage import Coverage, CoverageIndex
 from services.reranker.encoder import TokenEncoder
 from services.reranker.engine import Alive, Support
+from services.reranker.groups import groups
 from services.reranker.idf import token_weights
 from services.reranker.maxsim import Floats, maxsim, nearest
-from services.reranker.support import best_of_each, preference
+from services.reranker.support import best_first, best_of_each, preference
 from services.reranker.windows import Ints, Windows, windows_of
 from services.reranker.words import words_of
+
+_GROUP_TOKENS = 32768
+"""Passage tokens that are compared at once: 50 MB of vectors at 384 dimensions."""
 
 Prepare = Callable[[], PreparedModel]
 """Makes sure that the model is on disk and says where; called once, by load."""
@@ -69,25 +74,36 @@ class LateInteractionEngine:
         if not texts:
             return []
         [asked] = self._queries([query], alive)
+        vectors, weights = asked.vectors.astype(np.float32), self._weights[asked.ids]
         passages = self._passages(texts, alive)
-        vectors = asked.vectors.astype(np.float32)
-        scores = maxsim(vectors, self._weights[asked.ids], [passage.vectors for passage in passages])
-        return [float(score) for score in scores]
+        scores: list[float] = []
+        for part in groups([len(passage.ids) for passage in passages], _GROUP_TOKENS):
+            scores += map(float, maxsim(vectors, weights, [passage.vectors for passage in passages[part]]))
+        return scores
 
     def support(self, sentences: Sequence[str], texts: Sequence[str], alive: Alive) -> list[list[Support]]:
         """Calibrated blend of MaxSim and coverage of each sentence."""
+        found: list[list[Support]] = [[] for _ in sentences]
+        sizes = [len(passage.ids) for passage in self._passages(texts, alive)]
+        for part in groups(sizes, _GROUP_TOKENS):
+            for supports, more in zip(found, self._support(sentences, texts[part], alive), strict=True):
+                supports += (replace(one, passage=one.passage + part.start) for one in more)
+        return [sorted(supports, key=best_first) for supports in found]
+
+    def _support(self, sentences: Sequence[str], texts: Sequence[str], alive: Alive) -> Iterator[list[Support]]:
         windows = windows_of(texts)
-        found = []
         for coverage, similarity in self.evidence(sentences, texts, windows, alive):
             scores = LATE.probability(features(coverage, similarity))
             preferred = preference(windows, coverage, similarity)
-            found.append(best_of_each(windows, preferred, scores, coverage.shared))
-        return found
+            yield best_of_each(windows, preferred, scores, coverage.shared)
 
     def evidence(
         self, sentences: Sequence[str], texts: Sequence[str], windows: Windows, alive: Alive
     ) -> Iterator[tuple[Coverage, Floats]]:
-        """For each sentence, its coverage by the stretches and its weighted mean cosine to them: [stretches]."""
+        """For each sentence, its coverage by the stretches and its weighted mean cosine to them: [stretches].
+
+        Of a sentence that fills more than one sequence, the cosine knows the beginning only.
+        """
         index = CoverageIndex(texts, windows)
         tokens, starts, ends = _segments(windows, self._passages(texts, alive))
         for sentence, asked in zip(sentences, self._queries(sentences, alive), strict=True):
@@ -99,7 +115,7 @@ class LateInteractionEngine:
             yield index.coverage(words_of(sentence), self._weigh), similarity
 
     def _queries(self, texts: Sequence[str], alive: Alive) -> list[TokenVectors]:
-        made = dict(self._encoder.encode(texts, self._model.query_prefix, alive))
+        made = dict(self._encoder.encode(texts, self._model.query_prefix, alive, first_only=True))
         return [made[number] for number in range(len(texts))]
 
     def _passages(self, texts: Sequence[str], alive: Alive) -> list[TokenVectors]:

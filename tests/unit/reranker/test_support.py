@@ -112,3 +112,9 @@ def test_features_are_in_their_order() -> None:
     table = features(found, np.full(len(windows.first), 0.7, np.float32))
     assert table.shape == (len(windows.first), 5)
     assert table[1].tolist() == pytest.approx([2 / 3, 2 / 3, 1, 0, 0.7])
+
+
+def test_sentences_of_many_words_are_covered_like_short_ones() -> None:
+    words = [f"w{n}" for n in range(110)]
+    assert coverage(" ".join(words), [" ".join(words)]).stretch.max() == pytest.approx(1, abs=1e-4)
+    assert coverage(" ".join(words), [" ".join(words[::2])]).nearby.max() == pytest.approx(0.5, abs=0.02)
