@@ -17,6 +17,7 @@ from citemesh.models import PreparedModel, prepare
 from citemesh.models.digest import tokenizer_digest
 from services.generation.engine import Delta, Finish, ModelFacts, Sampling, State, Usage, Work
 from services.generation.engines import vllm_environment
+from services.generation.engines.background import in_background
 from services.generation.engines.text_prompt import TextPrompt
 from services.generation.limits import check_length
 
@@ -63,7 +64,7 @@ class VllmEngine:
 
     async def start(self) -> ModelFacts:
         """Prepare and load the model, in a thread: both take their time."""
-        return await asyncio.to_thread(self._load)
+        return await in_background(self._load)
 
     async def stop(self) -> None:
         """End vLLM's processes; requests in progress are aborted."""

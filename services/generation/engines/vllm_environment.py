@@ -13,12 +13,18 @@ def prepare(threads: int) -> None:
     its own core while another is idle. Nothing is reported to anybody, and no model hub is asked once a model is
     prepared. vLLM leaves the logs to this process, at warnings and above. Compiled models skip an artefact that vLLM
     0.32 writes and can't read back on CPUs, so that the second start needn't compile again.
+
+    VLLM_ENABLE_V1_MULTIPROCESSING=0 keeps the model in the process of vLLM's scheduler; AsyncLLM, whose scheduler
+    always has a process of its own, takes nothing else from it. On a CPU vLLM would give the model a third process to
+    set its threads there, which the variables above have done already. It saves a third of the time to start, 0.7 GB
+    and a hop for each token.
     """
     os.environ.update(
         {
             "OMP_NUM_THREADS": str(threads),
             "MKL_NUM_THREADS": str(threads),
             "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+            "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
             "VLLM_NO_USAGE_STATS": "1",
             "VLLM_DO_NOT_TRACK": "1",
             "DO_NOT_TRACK": "1",

@@ -13,6 +13,7 @@ def test_it_is_quiet_offline_and_leaves_cores_free(monkeypatch: pytest.MonkeyPat
     expected = {
         "OMP_NUM_THREADS": "3",
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+        "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
         "VLLM_NO_USAGE_STATS": "1",
         "DO_NOT_TRACK": "1",
         "HF_HUB_OFFLINE": "1",
