@@ -90,7 +90,7 @@ async def test_a_left_place_in_the_queue_is_free_again(pool: WorkPool) -> None:
 async def test_the_deadline_ends_waiting_and_work(pool: WorkPool) -> None:
     gate, later = Gate(), Gate()
     with pytest.raises(DeadlineExceeded, match="too slow"):
-        await asyncio.gather(pool.run("too slow", gate, 0, 0.05), pool.run("too slow", later, 0, 0.05))
+        await asyncio.gather(pool.run("too slow", gate, 0, 0.2), pool.run("too slow", later, 0, 0.05))
     await until(gate.abandoned.is_set)
     assert await pool.run("work", lambda alive: "free", 0, 5) == "free"
     assert not later.begun.is_set()
