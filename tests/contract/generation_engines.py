@@ -26,7 +26,7 @@ ALL = [FAKE, VLLM]
 def make_engine(kind: str) -> GenerationEngine:
     """An engine that isn't started; the fake takes its time for each delta, so that it can be left in between."""
     if kind == "fake":
-        return FakeEngine(Faults(delay_s=0.002), max_running=16)
+        return FakeEngine(Faults(delay_s=0.02), max_running=16)
     from services.generation.engines.vllm_engine import Options, VllmEngine
 
     return VllmEngine(Options(SMALL, MODELS, max_model_tokens=2048, kv_cache_bytes=1 << 28, max_running=8))
