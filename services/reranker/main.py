@@ -7,6 +7,7 @@ from functools import partial
 from citemesh.api.reranker.v1 import reranker_service_pb2_grpc as pb_grpc
 from citemesh.kit.server import Registration, Room, run_room
 from services.reranker.engine import Engine
+from services.reranker.metrics import observe_cache, observe_queue
 from services.reranker.pool import WorkPool
 from services.reranker.service import RerankerService
 from services.reranker.settings import RerankerSettings
@@ -21,6 +22,7 @@ def build(settings: RerankerSettings) -> Room:
 
 def room_of(engine: Engine, pool: WorkPool, settings: RerankerSettings) -> Room:
     """The room around an engine and the pool that runs it."""
+    observe_queue(lambda: pool.waiting)
     service = RerankerService(
         engine,
         pool,
@@ -59,13 +61,15 @@ def engine_of(settings: RerankerSettings) -> Engine:
         return CrossEncoderEngine(prepared, max_tokens=settings.max_tokens, threads=settings.threads)
     from services.reranker.engines.late_interaction import LateInteractionEngine
 
-    return LateInteractionEngine(
+    late = LateInteractionEngine(
         prepared,
         max_tokens=settings.max_tokens,
         cache_bytes=settings.cache_mib << 20,
         threads=settings.threads,
         layers=settings.layers,
     )
+    observe_cache(late.cache)
+    return late
 
 
 def main() -> int:

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from citemesh.errors import CiteMeshError, DeadlineExceeded, Overloaded
 from services.reranker.engine import Alive
+from services.reranker.metrics import dropped, waits
 
 T = TypeVar("T")
 _FIRST_GUESS_S = 0.1
@@ -31,6 +32,7 @@ class _Job(Generic[T]):
     work: Callable[[Alive], T] = field(compare=False)
     answer: "asyncio.Future[T]" = field(compare=False)
     ends_at: float = field(compare=False)
+    arrived: float = field(default_factory=time.monotonic, compare=False)
     wanted: bool = field(default=True, compare=False)
 
     def alive(self) -> bool:
@@ -77,7 +79,9 @@ class WorkPool:
 
         Raises Overloaded when the queue is full, DeadlineExceeded after timeout_s, and what the work raises.
         """
-        if not self._idle and self.waiting >= self._limit:
+        self._forget_unwanted()
+        if not self._idle and len(self._queue) >= self._limit:
+            dropped.add(1, {"reason": "full"})
             raise Overloaded(f"the reranker's queue ({self._limit} calls)", self._retry_after_s())
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         job = _Job(priority, next(self._numbers), work, answer, time.monotonic() + timeout_s)
@@ -100,15 +104,27 @@ class WorkPool:
     def _retry_after_s(self) -> float:
         return max(0.05, self._job_s * (len(self._queue) + 1) / self._workers)
 
+    def _forget_unwanted(self) -> None:
+        """Keeps calls that left from filling the queue while the workers are busy."""
+        wanted = [job for job in self._queue if job.wanted]
+        dropped.add(len(self._queue) - len(wanted), {"reason": "left"})
+        self._queue = wanted
+        heapq.heapify(self._queue)
+
     def _start_next(self) -> None:
         while self._idle and self._queue:
             job = heapq.heappop(self._queue)
             if job.alive():
-                self._idle -= 1
-                self._running[job.number] = job.ends_at
-                loop = asyncio.get_running_loop()
-                running = loop.run_in_executor(self._threads, self._timed, job)
-                running.add_done_callback(partial(self._finish, job))
+                self._start(job)
+            else:
+                dropped.add(1, {"reason": "left"})
+
+    def _start(self, job: _Job[Any]) -> None:
+        self._idle -= 1
+        self._running[job.number] = job.ends_at
+        waits.record(time.monotonic() - job.arrived, {"citemesh.priority": job.priority})
+        running = asyncio.get_running_loop().run_in_executor(self._threads, self._timed, job)
+        running.add_done_callback(partial(self._finish, job))
 
     def _timed(self, job: _Job[T]) -> tuple[T, float]:
         started = time.monotonic()

@@ -118,3 +118,15 @@ async def test_foreseen_faults_do_not_count(pool: WorkPool) -> None:
         with pytest.raises(InvalidInput):
             await pool.run("work", fails(InvalidInput("field", "bad")), 0, 5)
     assert pool.healthy
+
+
+async def test_calls_that_left_do_not_pile_up(pool: WorkPool) -> None:
+    gate = Gate()
+    running = asyncio.create_task(pool.run("work", gate, 0, 5))
+    await until(gate.begun.is_set)
+    for _ in range(50):
+        with pytest.raises(DeadlineExceeded):
+            await pool.run("work", lambda alive: 1, 0, 0.001)
+    assert len(pool._queue) <= 2
+    gate.open.set()
+    assert await running == "through"
