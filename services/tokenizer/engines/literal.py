@@ -1,6 +1,7 @@
 """A tokenizer for which control tokens in a text are text like any other."""
 
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ class LiteralTokenizer:
     """Encodes control tokens as text, and decodes them as what they are.
 
     The library's own switch does for most models. Unigram vocabularies hold their control tokens as pieces too, and
-    find them in a text without looking at it as a control token; there the pieces get names that no text has.
+    find them in a text without looking at it as a control token; there the pieces get names that nobody can guess.
     """
 
     def __init__(self, directory: Path, definition: Mapping[str, Any]) -> None:
@@ -43,7 +44,8 @@ class LiteralTokenizer:
         self.control = control_tokens(definition)
         self._hidden: dict[str, str] = {}
         if definition["model"].get("type") == "Unigram":
-            self._hidden = {name: f"\uf8ff\ufdd0{number}\ufdd0" for name, number in self.control.items()}
+            secret = secrets.token_hex(16)
+            self._hidden = {name: f"\ufdd0{secret}{number}\ufdd0" for name, number in self.control.items()}
             self._tokenizer = _hiding(directory, definition, self._hidden)
         else:
             self._tokenizer = load(directory)
