@@ -62,7 +62,7 @@ BAD_FILES = {
     "broken.pdf": (pdf()[:120], "BROKEN"),
     "latin.txt": ("Größe".encode("latin-1") + b"\xff\xfe\xfd caf\xe9", "INVALID_ENCODING"),
     "zero.md": (b"", "EMPTY"),
-    "blank.txt": (b" \n\t\n", "EMPTY"),
+    "blank.txt": (b" \n\t\n", "NO_TEXT"),
 }
 
 
