@@ -32,6 +32,7 @@ from citemesh.errors import (
 )
 from citemesh.kit.server import Registration, Room, Server
 from services.retrieval import main
+from services.retrieval.embedding.fake import FakeEncoder
 from services.retrieval.engine import TokenIds
 from services.retrieval.settings import RetrievalSettings
 
@@ -473,6 +474,20 @@ async def test_everything_is_there_after_a_restart(tmp_path: Path) -> None:
     async with serving(settings) as service:
         assert (await service.mesh.retrieval.search("green tea water"))[0].document_id == done.document_id
         assert (await service.last(note("guide.md", GUIDE)))["guide.md"].state == "unchanged"
+
+
+async def test_a_store_of_another_model_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = settings_for("durable", tmp_path)
+    async with serving(settings) as service:
+        await service.last(note("a", "About apples."))
+    monkeypatch.setattr(main, "encoder_of", lambda _: FakeEncoder(32, "newer"))
+    async with serving(settings) as service:
+        with pytest.raises(PreconditionFailed, match=r"fake .64 dimensions.*newer"):
+            await service.mesh.retrieval.search("apples")
+        assert (await service.mesh.retrieval.search("apples", mode="lexical"))[0].text == "About apples."
+        assert (await service.last(note("b", "About pears.")))["b"].error_reason == "MODEL_MISMATCH"
+        await service.mesh.collections.create("new")
+        assert (await service.last(note("c", "About plums.", collection="new")))["c"].state == "committed"
 
 
 async def test_health_waits_for_the_store_and_the_model(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from citemesh.errors import Unavailable
+from citemesh.errors import PreconditionFailed, Unavailable
 from services.retrieval.engine import (
     Chunk,
     CollectionInfo,
@@ -56,8 +56,12 @@ class DurableEngine:
 
     async def open(self) -> None:
         """Takes the lock, checks the schema and brings the indexes up to the store."""
-        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._lock.acquire()
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._lock.acquire()
+        except OSError as error:
+            fault = f"the store {self._directory} can't be made or opened: {error.strerror}"
+            raise PreconditionFailed("STORE_UNUSABLE", fault, "check the path, its owner and rights") from None
         self._database = Database(self._directory / "store.db", self._readers)
         try:
             await self._database.write(self._start)

@@ -224,6 +224,13 @@ async def test_a_second_process_is_refused_with_the_holders_id(tmp_path: Path) -
     await check(tmp_path, 0)
 
 
+async def test_a_path_that_can_hold_no_store_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    for path in (tmp_path / "file", tmp_path / "file" / "store"):
+        with pytest.raises(PreconditionFailed, match="file"):
+            await DurableEngine(path).open()
+
+
 async def test_a_newer_database_is_refused(tmp_path: Path) -> None:
     await fill(tmp_path, 1)
     connection = sqlite3.connect(tmp_path / "store.db")

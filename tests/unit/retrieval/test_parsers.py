@@ -223,7 +223,7 @@ def test_a_pdf_without_text_and_one_that_is_broken() -> None:
         assert caught.value.reason == reason
 
 
-def pdf(pages: list[str]) -> bytes:
+def pdf(pages: list[str], trailer: bytes = b"") -> bytes:
     """A small PDF, written by hand: one line of text a page."""
     objects = [b"<</Type/Catalog/Pages 2 0 R>>", b""]
     kids = []
@@ -242,8 +242,16 @@ def pdf(pages: list[str]) -> bytes:
         offsets.append(len(data))
         data += b"%d 0 obj%s\nendobj\n" % (number, content)
     table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
-    tail = b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, len(data))
+    tail = b"trailer<</Size %d/Root 1 0 R%s>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, trailer, len(data))
     return data + b"xref\n0 %d\n0000000000 65535 f \n%s" % (len(objects) + 1, table) + tail
+
+
+def test_a_pdf_with_a_password_is_refused() -> None:
+    secret = b"<" + b"5a" * 32 + b">"
+    encrypted = b"/Encrypt<</Filter/Standard/V 1/R 2/O%s/U%s/P -4>>/ID[<00><00>]" % (secret, secret)
+    with pytest.raises(IngestFault) as caught:
+        read(pdf(["Secret words"], encrypted))
+    assert caught.value.reason == "ENCRYPTED"
 
 
 def test_pdf_pages() -> None:
