@@ -39,12 +39,15 @@ class TokenEncoder:
             ([hidden, dimensions]) where there is one; without it the vectors keep the model's width.
         max_tokens: most tokens in a sequence; longer texts are encoded piece by piece, and nothing of them is left out.
         layers: how many of the model's layers to use, from the first; 0, or as many as it has, uses all.
+        device: torch's name of where the model runs, such as cpu or cuda:0.
     """
 
-    def __init__(self, directory: Path, max_tokens: int, layers: int = 0) -> None:
+    def __init__(self, directory: Path, max_tokens: int, layers: int = 0, device: str = "cpu") -> None:
+        self._device = torch.device(device)
         try:
             self._tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
-            self._model, self._cut = _model(directory, layers)
+            model, cut = _model(directory, layers, _dtype(self._device))
+            self._model = model.to(self._device)
         except Exception as fault:  # tokenizers raises no narrower one
             raise PreconditionFailed(
                 "MODEL_MISSING",
@@ -58,7 +61,8 @@ class TokenEncoder:
         self._opening, self._closing = special[:1], special[-1:]
         self._max_tokens = min(max_tokens, int(self._model.config.max_position_embeddings))
         # The projection was made from the last layer; other layers lie in other directions.
-        self._projection = None if self._cut else _projection(directory)
+        projection = None if cut else _projection(directory)
+        self._projection = None if projection is None else projection.to(self._device)
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids of each text, without special tokens."""
@@ -120,13 +124,14 @@ class TokenEncoder:
             ids[number, : len(sequence)] = torch.tensor(sequence)
             mask[number, : len(sequence)] = 1
         with torch.inference_mode():
+            ids, mask = ids.to(self._device), mask.to(self._device)
             hidden = self._model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
             hidden = hidden if self._projection is None else hidden @ self._projection
-            unit = torch.nn.functional.normalize(hidden, dim=-1).numpy()
+            unit = torch.nn.functional.normalize(hidden, dim=-1).cpu().numpy()
         return [unit[number, len(head) : len(head) + len(row)] for number, row in enumerate(rows)]
 
 
-def _model(directory: Path, layers: int) -> tuple[Any, bool]:
+def _model(directory: Path, layers: int, dtype: torch.dtype) -> tuple[Any, bool]:
     """The model, and whether it was cut to fewer layers than it has."""
     config = AutoConfig.from_pretrained(directory, local_files_only=True)
     cut = 0 < layers < config.num_hidden_layers
@@ -135,10 +140,16 @@ def _model(directory: Path, layers: int) -> tuple[Any, bool]:
     level = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity(logging.ERROR)  # it warns of the layers and heads that are left out on purpose
     try:
-        model = AutoModel.from_pretrained(directory, config=config, local_files_only=True, dtype=torch.bfloat16)
+        model = AutoModel.from_pretrained(directory, config=config, local_files_only=True, dtype=dtype)
     finally:
         transformers_logging.set_verbosity(level)
     return model.eval(), cut
+
+
+def _dtype(device: torch.device) -> torch.dtype:
+    """bfloat16 where the processor has instructions for it: 1.7 times as fast there, and far slower elsewhere."""
+    supported = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
+    return torch.bfloat16 if device.type == "cuda" or supported() else torch.float32
 
 
 def _projection(directory: Path) -> torch.Tensor | None:

@@ -58,7 +58,9 @@ def engine_of(settings: RerankerSettings) -> Engine:
     if settings.engine == "cross":
         from services.reranker.engines.cross_encoder import CrossEncoderEngine
 
-        return CrossEncoderEngine(prepared, max_tokens=settings.max_tokens, threads=settings.threads)
+        return CrossEncoderEngine(
+            prepared, max_tokens=settings.max_tokens, threads=settings.threads, device=settings.device
+        )
     from services.reranker.engines.late_interaction import LateInteractionEngine
 
     late = LateInteractionEngine(
@@ -67,6 +69,7 @@ def engine_of(settings: RerankerSettings) -> Engine:
         cache_bytes=settings.cache_mib << 20,
         threads=settings.threads,
         layers=settings.layers,
+        device=settings.device,
     )
     observe_cache(late.cache)
     return late

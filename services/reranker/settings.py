@@ -24,6 +24,7 @@ class RerankerSettings(RoomSettings):
     layers: int = Field(
         6, ge=0, le=200, description="Layers of the embedding model that late interaction uses; 0 uses all."
     )
+    device: str = Field("cpu", description="Where the model runs, as torch names it, such as cpu or cuda:0.")
     cache_mib: int = Field(
         256, ge=0, le=65536, description="Memory for token vectors of passages judged before, in MiB."
     )

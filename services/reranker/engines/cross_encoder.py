@@ -31,12 +31,16 @@ class CrossEncoderEngine:
         prepare: makes sure that the model is on disk and says where; called once, by load.
         max_tokens: most tokens of a pair; the longer text is cut first.
         threads: of a forward pass; torch has one such number for the process.
+        device: torch's name of where the model runs.
     """
 
-    def __init__(self, prepare: Callable[[], PreparedModel], *, max_tokens: int = 512, threads: int = 1) -> None:
+    def __init__(
+        self, prepare: Callable[[], PreparedModel], *, max_tokens: int = 512, threads: int = 1, device: str = "cpu"
+    ) -> None:
         self._prepare = prepare
         self._max_tokens = max_tokens
         self._threads = threads
+        self._device = device
         # transformers sets truncation on the shared tokenizer for every call, which threads may not do together.
         self._one_at_a_time = threading.Lock()
 
@@ -52,7 +56,8 @@ class CrossEncoderEngine:
         directory = self._prepared.directory
         try:
             self._tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
-            self._network = AutoModelForSequenceClassification.from_pretrained(directory, local_files_only=True).eval()
+            network = AutoModelForSequenceClassification.from_pretrained(directory, local_files_only=True)
+            self._network = network.eval().to(self._device)
         except (OSError, ValueError, KeyError) as fault:
             raise PreconditionFailed(
                 "MODEL_MISSING",
@@ -123,7 +128,7 @@ class CrossEncoderEngine:
                 firsts, seconds, padding=True, truncation=True, max_length=self._limit, return_tensors="pt"
             )
         with torch.inference_mode():
-            logits = self._network(**inputs).logits.float()
+            logits = self._network(**inputs.to(self._device)).logits.float().cpu()
         if logits.shape[-1] == 1:
             return [float(p) for p in torch.sigmoid(logits[:, 0])]
         return [float(p) for p in torch.softmax(logits, dim=-1)[:, self._positive]]

@@ -35,6 +35,7 @@ class LateInteractionEngine:
         cache_bytes: memory for token vectors of passages.
         threads: of a forward pass; torch has one such number for the process.
         layers: how many of the model's layers to use; 0 uses all.
+        device: torch's name of where the model runs.
     """
 
     _model: PreparedModel
@@ -49,11 +50,13 @@ class LateInteractionEngine:
         cache_bytes: int = 256 << 20,
         threads: int = 1,
         layers: int = 6,
+        device: str = "cpu",
     ) -> None:
         self._prepare = prepare
         self._max_tokens = max_tokens
         self._threads = threads
         self._layers = layers
+        self._device = device
         self.cache = VectorCache(cache_bytes)
 
     @property
@@ -66,7 +69,8 @@ class LateInteractionEngine:
         torch.set_num_threads(self._threads)
         self._model = self._prepare()
         self._weights = token_weights(self._model.directory / "tokenizer.json")
-        self._encoder = TokenEncoder(self._model.directory, min(self._max_tokens, self._model.max_tokens), self._layers)
+        max_tokens = min(self._max_tokens, self._model.max_tokens)
+        self._encoder = TokenEncoder(self._model.directory, max_tokens, self._layers, self._device)
         self.support(["warm"], ["warm up"], lambda: True)
 
     def relevance(self, query: str, texts: Sequence[str], alive: Alive) -> list[float]:
