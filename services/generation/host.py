@@ -18,6 +18,7 @@ class Host:
         self._max_requests = max_requests
         self._requests = 0
         self._facts: ModelFacts | None = None
+        self._stopped = False
         self.last = State(healthy=False)
         """What the engine said when it was last asked."""
 
@@ -33,7 +34,8 @@ class Host:
         self._facts = await self._engine.start()
 
     async def stop(self) -> None:
-        """End the engine."""
+        """End the engine; that is no loss."""
+        self._stopped = True
         await self._engine.stop()
 
     async def state(self) -> State:
@@ -46,8 +48,8 @@ class Host:
         return (await self.state()).healthy
 
     async def lost(self) -> None:
-        """Return once an engine that was loaded no longer works."""
-        while self._facts is None or await self.healthy():  # noqa: ASYNC110 - an engine only says so when it is asked
+        """Return once an engine that was loaded no longer works, though nobody stopped it."""
+        while self._facts is None or self._stopped or await self.healthy():  # noqa: ASYNC110 - an engine only says so when it is asked
             await asyncio.sleep(LOOK_EVERY_S)
 
     async def generate(self, work: Work, timeout_s: float) -> AsyncGenerator[Delta, None]:

@@ -167,6 +167,15 @@ async def test_an_engine_that_dies_ends_its_streams_its_health_and_its_process(t
             await asyncio.wait_for(process, 10)
 
 
+async def test_a_clean_stop_is_no_fault(tmp_path: Path) -> None:
+    settings = GenerationSettings(engine="fake", listen=f"unix:{tmp_path / 'g.sock'}", drain_s=1)
+    room, stop = room_of(fake_host(), settings), asyncio.Event()
+    process = asyncio.create_task(serve(room, settings, stop))
+    await until(room.healthy)
+    stop.set()
+    await asyncio.wait_for(process, 10)
+
+
 async def test_health_and_reflection_speak_for_the_service(tmp_path: Path) -> None:
     host = fake_host(die_after=1)
     changes = {"exit_on_engine_death": False}

@@ -8,7 +8,7 @@ import pytest
 
 from citemesh.errors import DeadlineExceeded, Overloaded, Unavailable
 from services.generation.engine import Delta, ModelFacts, State, Work
-from services.generation.host import Host
+from services.generation.host import LOOK_EVERY_S, Host
 
 
 class Silent:
@@ -22,7 +22,7 @@ class Silent:
         return ModelFacts("silent", 10, "d", "silent")
 
     async def stop(self) -> None:
-        pass
+        self.alive = False
 
     async def state(self) -> State:
         return State(self.alive)
@@ -79,3 +79,13 @@ async def test_it_is_lost_when_a_loaded_engine_no_longer_works() -> None:
     assert not lost.done()
     engine.alive = False
     await asyncio.wait_for(lost, 5)
+
+
+async def test_an_engine_that_was_stopped_is_not_lost() -> None:
+    host = Host(Silent(), 1)
+    await host.start()
+    await host.stop()
+    lost = asyncio.create_task(host.lost())
+    done, _ = await asyncio.wait([lost], timeout=3 * LOOK_EVERY_S)
+    assert not done
+    lost.cancel()
