@@ -79,6 +79,7 @@ class Pipeline:
         document = await self._enriched(info, parsed.text, chunks)
         await report(_progress(header, "embedded", info))
         await self._put(document)
+        self._tokens.stored(document.chunks)
         await report(_progress(header, "committed", info))
 
     async def _known(self, collection: str, document_id: str) -> DocumentInfo | None:

@@ -6,6 +6,7 @@ later: passages without ids say so (no ids, no digest), and ids of another token
 
 import asyncio
 import logging
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol
@@ -46,6 +47,7 @@ class TokenFiller:
         self._interval_s = interval_s
         self._needed = True
         self._done_for = ""
+        self._try_again_at = 0.0
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -59,18 +61,23 @@ class TokenFiller:
             with suppress(asyncio.CancelledError):
                 await self._task
 
-    def need(self) -> None:
-        """Says that chunks were stored without ids."""
-        self._needed = True
-
     async def encode(self, texts: Sequence[str]) -> list[TokenIds]:
-        """Ids of texts; none for each where the tokenizer can't answer, which are filled in later."""
-        try:
-            return await self._tokenizer.encode(texts)
-        except CiteMeshError as error:
-            log.warning("passages are stored without token ids for now: %s", error)
-            self.need()
-            return [TokenIds() for _ in texts]
+        """Ids of texts; none for each where the tokenizer can't answer, which are filled in later.
+
+        After a failure the tokenizer is left alone for an interval, so that it can't slow every document down.
+        """
+        if time.monotonic() >= self._try_again_at:
+            try:
+                return await self._tokenizer.encode(texts)
+            except CiteMeshError as error:
+                log.warning("passages are stored without token ids for now: %s", error)
+                self._try_again_at = time.monotonic() + self._interval_s
+        return [TokenIds() for _ in texts]
+
+    def stored(self, chunks: Sequence[Chunk]) -> None:
+        """Notes chunks that were committed just now: those without ids, or with old ones, are looked for again."""
+        if any(chunk.tokens.digest != self._done_for for chunk in chunks):
+            self._needed = True
 
     async def fill(self) -> None:
         """Fills in all that lacks ids of the tokenizer as it is now."""

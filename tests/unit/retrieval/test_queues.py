@@ -185,6 +185,17 @@ async def test_all_is_filled_and_then_left_alone() -> None:
     assert tokenizer.calls == calls + 1, "one probe and no more"
 
 
+async def test_a_chunk_that_was_stored_late_is_filled_too() -> None:
+    backlog = Backlog(3)
+    filler = TokenFiller(backlog, Changing(["x"]), 1)
+    await filler.fill()
+    late = Chunk("late", Place(0, 1), "late", TokenIds((1,), "older"))
+    backlog.chunks["late"] = late
+    filler.stored([late])
+    await filler.fill()
+    assert backlog.chunks["late"].tokens.digest == "x"
+
+
 async def test_ids_of_two_tokenizers_are_never_mixed() -> None:
     backlog = Backlog(300)
     filler = TokenFiller(backlog, Changing(["x", "x", "y"]), 1)
@@ -192,6 +203,25 @@ async def test_ids_of_two_tokenizers_are_never_mixed() -> None:
         await filler.fill()
     await filler.fill()
     assert {it.tokens.digest for it in backlog.chunks.values()} == {"y"}
+
+
+class Down:
+    """A tokenizer that never answers, and counts how often it was asked."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    async def encode(self, texts: Sequence[str]) -> list[TokenIds]:
+        self.calls += 1
+        raise Unavailable("the tokenizer")
+
+
+async def test_a_tokenizer_that_is_down_is_left_alone_for_a_while() -> None:
+    tokenizer = Down()
+    filler = TokenFiller(Backlog(0), tokenizer, 60)
+    for _ in range(5):
+        assert await filler.encode(["a", "b"]) == [TokenIds(), TokenIds()]
+    assert tokenizer.calls == 1
 
 
 async def test_the_reader_process_survives_its_own_death() -> None:
