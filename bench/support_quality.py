@@ -98,7 +98,7 @@ def _judge(engine: LateInteractionEngine, passage: str, cases: Sequence[Case]) -
     """What the engine's own support() looks at, at the stretch that it chooses."""
     windows = windows_of([passage])
     numbers = {windows.span(number): number for number in range(len(windows.first))}
-    evidence = engine.evidence([case.sentence for case in cases], [passage], windows, lambda: True)
+    evidence = engine.evidence([case.sentence for case in cases], passage, lambda: True)
     for case, (coverage, similarity) in zip(cases, evidence, strict=True):
         preferred = preference(windows, coverage, similarity)
         chosen = best_of_each(windows, preferred, preferred, coverage.shared)

@@ -39,10 +39,14 @@ class Coverage:
 
 
 class CoverageIndex:
-    """Finds the words of sentences in the stretches of one request's passages."""
+    """Finds the words of sentences in the stretches of one request's passages.
+
+    Attributes:
+        windows: those stretches.
+    """
 
     def __init__(self, texts: Sequence[str], windows: Windows) -> None:
-        self._windows = windows
+        self.windows = windows
         self._compared: dict[str, list[int]] = {}
         self._content: dict[str, list[int]] = {}
         for number, (passage, start, end) in enumerate(windows.spans):
@@ -56,22 +60,22 @@ class CoverageIndex:
         """Coverage of one sentence's words."""
         weights = weigh(words.compared) if words.compared else np.zeros(0, np.float32)
         weights = weights / max(float(weights.sum()), 1e-6)
-        stretch, nearby = np.zeros((2, len(self._windows.first)), np.float32)
+        stretch, nearby = np.zeros((2, len(self.windows.first)), np.float32)
         for at in range(0, len(weights), _ROWS):
             by_sentence = self._hits(self._compared, words.compared[at : at + _ROWS])
-            stretch += weights[at : at + _ROWS] @ self._windows.widen(by_sentence)
-            nearby += weights[at : at + _ROWS] @ self._windows.context(by_sentence, NEARBY)
+            stretch += weights[at : at + _ROWS] @ self.windows.widen(by_sentence)
+            nearby += weights[at : at + _ROWS] @ self.windows.context(by_sentence, NEARBY)
         return Coverage(
             stretch=np.minimum(stretch, 1),
             nearby=np.minimum(nearby, 1),
             numbers=np.ceil(self._lacking(words.numbers)),
             names=self._lacking(words.names),
-            shared=self._windows.widen(self._sharing(words.content))[0],
+            shared=self.windows.widen(self._sharing(words.content))[0],
         )
 
     def _sharing(self, content: Iterable[str]) -> Floats:
         """1 where a sentence of the passages holds any of the words: [1, sentences]."""
-        sharing = np.zeros((1, len(self._windows.spans)), np.float32)
+        sharing = np.zeros((1, len(self.windows.spans)), np.float32)
         for word in content:
             sharing[0, self._content.get(word, [])] = 1
         return sharing
@@ -80,13 +84,13 @@ class CoverageIndex:
         """Share of the wanted words that stretch and context lack, 0 where none is wanted: [stretches]."""
         some = sorted(wanted)[:_ROWS]
         if not some:
-            return np.zeros(len(self._windows.first), np.float32)
-        nearby = self._windows.context(self._hits(self._compared, some), NEARBY)
+            return np.zeros(len(self.windows.first), np.float32)
+        nearby = self.windows.context(self._hits(self._compared, some), NEARBY)
         return np.asarray(1 - nearby.mean(axis=0), np.float32)
 
     def _hits(self, index: dict[str, list[int]], words: Sequence[str]) -> Floats:
         """1 where a sentence of the passages holds the word: [words, sentences]."""
-        hits = np.zeros((len(words), len(self._windows.spans)), np.float32)
+        hits = np.zeros((len(words), len(self.windows.spans)), np.float32)
         for row, word in enumerate(words):
             hits[row, index.get(word, [])] = 1
         return hits

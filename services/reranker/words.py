@@ -45,7 +45,7 @@ def words_of(text: str) -> Words:
             numbers.add(number)
             content[number] = compared[number] = None
         elif match.lastgroup == "cjk":
-            content.update(dict.fromkeys(c for c in raw if c not in CJK_STOP))
+            content.update(dict.fromkeys(c for c in raw if c.isalnum() and c not in CJK_STOP))
             compared.update(dict.fromkeys(_pairs(raw)))
         elif (word := raw.casefold()) not in STOPWORDS:
             content[word] = compared[stem(word)] = None

@@ -37,7 +37,9 @@ def shares_content(sentence: str, stretch: str) -> bool:
     common = []
     for text in (sentence, stretch):
         plain = re.sub(r"(?<=\d),(?=\d)", "", unicodedata.normalize("NFKC", text).casefold())
-        common.append(set(re.findall(r"\d+|[\u3005-\u30ff\u3400-\u9fff]|[^\W\d_]+", plain)))
+        common.append(
+            set(re.findall(r"\d+|[\u2e80-\u30ff\u31f0-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]|[^\W\d_]+", plain))
+        )
     return bool(common[0] & common[1])
 
 

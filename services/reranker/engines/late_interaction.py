@@ -87,38 +87,44 @@ class LateInteractionEngine:
 
     def support(self, sentences: Sequence[str], texts: Sequence[str], alive: Alive) -> list[list[Support]]:
         """Calibrated blend of MaxSim and coverage of each sentence."""
+        asked, passages = self._queries(sentences, alive), self._passages(texts, alive)
         found: list[list[Support]] = [[] for _ in sentences]
-        sizes = [len(passage.ids) for passage in self._passages(texts, alive)]
-        for part in groups(sizes, _GROUP_TOKENS):
-            for supports, more in zip(found, self._support(sentences, texts[part], alive), strict=True):
-                supports += (replace(one, passage=one.passage + part.start) for one in more)
+        for part in groups([len(passage.ids) for passage in passages], _GROUP_TOKENS):
+            windows = windows_of(texts[part])
+            evidence = self._evidence(sentences, asked, CoverageIndex(texts[part], windows), passages[part], alive)
+            for supports, (coverage, similarity) in zip(found, evidence, strict=True):
+                scores = LATE.probability(features(coverage, similarity))
+                best = best_of_each(windows, preference(windows, coverage, similarity), scores, coverage.shared)
+                supports += (replace(one, passage=one.passage + part.start) for one in best)
         return [sorted(supports, key=best_first) for supports in found]
 
-    def _support(self, sentences: Sequence[str], texts: Sequence[str], alive: Alive) -> Iterator[list[Support]]:
-        windows = windows_of(texts)
-        for coverage, similarity in self.evidence(sentences, texts, windows, alive):
-            scores = LATE.probability(features(coverage, similarity))
-            preferred = preference(windows, coverage, similarity)
-            yield best_of_each(windows, preferred, scores, coverage.shared)
+    def evidence(self, sentences: Sequence[str], text: str, alive: Alive) -> Iterator[tuple[Coverage, Floats]]:
+        """What a sentence's support by one passage is judged by, for each sentence; for calibrating it.
 
-    def evidence(
-        self, sentences: Sequence[str], texts: Sequence[str], windows: Windows, alive: Alive
-    ) -> Iterator[tuple[Coverage, Floats]]:
-        """For each sentence, its coverage by the stretches and its weighted mean cosine to them: [stretches].
-
-        Of a sentence that fills more than one sequence, the cosine knows the beginning only.
+        Yields the coverage by the passage's stretches, and the sentence's weighted mean cosine to them, [stretches].
         """
-        index = CoverageIndex(texts, windows)
-        tokens, starts, ends = _segments(windows, self._passages(texts, alive))
-        for sentence, asked in zip(sentences, self._queries(sentences, alive), strict=True):
+        index = CoverageIndex([text], windows_of([text]))
+        return self._evidence(sentences, self._queries(sentences, alive), index, self._passages([text], alive), alive)
+
+    def _evidence(
+        self,
+        sentences: Sequence[str],
+        asked: Sequence[TokenVectors],
+        index: CoverageIndex,
+        passages: Sequence[TokenVectors],
+        alive: Alive,
+    ) -> Iterator[tuple[Coverage, Floats]]:
+        tokens, starts, ends = _segments(index.windows, passages)
+        for sentence, query in zip(sentences, asked, strict=True):
             if not alive():
                 raise DeadlineExceeded("checking support")
-            best = nearest(asked.vectors.astype(np.float32), tokens, starts, ends)
-            weights = self._weights[asked.ids]
-            similarity = weights @ windows.widen(best) / max(float(weights.sum()), 1e-6)
+            best = nearest(query.vectors.astype(np.float32), tokens, starts, ends)
+            weights = self._weights[query.ids]
+            similarity = weights @ index.windows.widen(best) / max(float(weights.sum()), 1e-6)
             yield index.coverage(words_of(sentence), self._weigh), similarity
 
     def _queries(self, texts: Sequence[str], alive: Alive) -> list[TokenVectors]:
+        """Vectors of queries or sentences; of one that fills more than one sequence, the beginning only."""
         made = dict(self._encoder.encode(texts, self._model.query_prefix, alive, first_only=True))
         return [made[number] for number in range(len(texts))]
 
