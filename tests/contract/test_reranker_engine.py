@@ -20,6 +20,7 @@ BERLIN = "Berlin is the capital of Germany. The wall fell in 1989."
 CHINA = "北京是中国的首都。长城很长。人口约两千一百八十九万。"
 NOODLES = "Boil the noodles for nine minutes and drain them well."
 TEXTS = [NOODLES, FRANCE, CHINA, BERLIN]
+CJK = "\u2e80-\u30ff\u31f0-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 ODD = ["😀🎉👩‍👩‍👧", "x", "?", "   ", "\x00\x07", "\ud800 lone", "a" * 8192, "字" * 8192, "🎉" * 8192, "1"]
 
 
