@@ -37,7 +37,8 @@ class TokenEncoder:
     Args:
         directory: config.json, weights and tokenizer.json as transformers saves them, with late_projection.npy
             ([hidden, dimensions]) where there is one; without it the vectors keep the model's width.
-        max_tokens: most tokens in a sequence; longer texts are encoded piece by piece, and nothing of them is left out.
+        max_tokens: most tokens in a sequence, within the model's own limit; longer texts are encoded piece by piece,
+            and nothing of them is left out.
         layers: how many of the model's layers to use, from the first; 0, or as many as it has, uses all.
         device: torch's name of where the model runs, such as cpu or cuda:0.
     """
@@ -59,7 +60,7 @@ class TokenEncoder:
         self._tokenizer.encode_special_tokens = True  # a passage that spells </s> is text
         special = self._tokenizer.encode("").ids  # what opens and closes every sequence
         self._opening, self._closing = special[:1], special[-1:]
-        self._max_tokens = min(max_tokens, int(self._model.config.max_position_embeddings))
+        self._max_tokens = max_tokens
         # The projection was made from the last layer; other layers lie in other directions.
         projection = None if cut else _projection(directory)
         self._projection = None if projection is None else projection.to(self._device)

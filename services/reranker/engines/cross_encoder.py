@@ -56,7 +56,8 @@ class CrossEncoderEngine:
         directory = self._prepared.directory
         try:
             self._tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
-            network = AutoModelForSequenceClassification.from_pretrained(directory, local_files_only=True)
+            dtype = torch.bfloat16 if torch.device(self._device).type == "cuda" else torch.float32
+            network = AutoModelForSequenceClassification.from_pretrained(directory, local_files_only=True, dtype=dtype)
             self._network = network.eval().to(self._device)
         except (OSError, ValueError, KeyError) as fault:
             raise PreconditionFailed(
@@ -135,7 +136,7 @@ class CrossEncoderEngine:
 
     @property
     def _limit(self) -> int:
-        return int(min(self._max_tokens, self._network.config.max_position_embeddings))
+        return min(self._max_tokens, self._prepared.max_tokens)
 
 
 def positive_label(labels: dict[int, str]) -> int:

@@ -26,7 +26,7 @@ def forever() -> bool:
 def test_every_token_has_a_unit_vector_and_a_place(directory: Path) -> None:
     from services.reranker.encoder import TokenEncoder
 
-    encoder = TokenEncoder(directory, 512)
+    encoder = TokenEncoder(directory, 32)
     [(number, made)] = encoder.encode(["法国 ab"], "q ", forever)
     assert number == 0
     assert made.places.tolist() == [0, 1, 3, 4]
@@ -37,7 +37,7 @@ def test_every_token_has_a_unit_vector_and_a_place(directory: Path) -> None:
 def test_long_texts_are_encoded_piece_by_piece_and_whole(directory: Path) -> None:
     from services.reranker.encoder import TokenEncoder
 
-    encoder = TokenEncoder(directory, 512)
+    encoder = TokenEncoder(directory, 32)
     texts = ["ab " * 500, "", "x", "b" * 29, "b" * 30]
     made = dict(encoder.encode(texts, "q ", forever))
     assert sorted(made) == [0, 1, 2, 3, 4]
@@ -51,7 +51,7 @@ def test_long_texts_are_encoded_piece_by_piece_and_whole(directory: Path) -> Non
 def test_padding_changes_nothing(directory: Path) -> None:
     from services.reranker.encoder import TokenEncoder
 
-    encoder = TokenEncoder(directory, 512)
+    encoder = TokenEncoder(directory, 32)
     together = dict(encoder.encode(["ab", "a" * 20], "", forever))
     alone = dict(encoder.encode(["ab"], "", forever))
     assert np.abs(together[0].vectors.astype(np.float32) - alone[0].vectors.astype(np.float32)).max() < 0.05
@@ -60,7 +60,7 @@ def test_padding_changes_nothing(directory: Path) -> None:
 def test_special_tokens_in_a_text_are_text(directory: Path) -> None:
     from services.reranker.encoder import TokenEncoder
 
-    encoder = TokenEncoder(directory, 512)
+    encoder = TokenEncoder(directory, 32)
     special = json.loads((directory / "tokenizer.json").read_text())["model"]["vocab"]["[SEP]"]
     assert special not in encoder.tokens(["a [SEP] b"])[0]
 
@@ -69,7 +69,7 @@ def test_fewer_layers_give_other_vectors_without_the_projection(directory: Path)
     from services.reranker.encoder import PROJECTION, TokenEncoder
 
     np.save(directory / PROJECTION, np.eye(32, 8, dtype=np.float32))
-    whole, cut = TokenEncoder(directory, 512), TokenEncoder(directory, 512, layers=1)
+    whole, cut = TokenEncoder(directory, 32), TokenEncoder(directory, 32, layers=1)
     assert (whole.dimensions, cut.dimensions) == (8, 32)
     assert next(iter(whole.encode(["ab"], "", forever)))[1].vectors.shape == (2, 8)
     assert next(iter(cut.encode(["ab"], "", forever)))[1].vectors.shape == (2, 32)
@@ -85,7 +85,7 @@ def test_it_stops_between_batches(directory: Path) -> None:
         return len(asked) < 2
 
     with pytest.raises(DeadlineExceeded):
-        list(TokenEncoder(directory, 512).encode(["ab " * 5000], "", once))
+        list(TokenEncoder(directory, 32).encode(["ab " * 5000], "", once))
     assert len(asked) == 2
 
 
