@@ -223,19 +223,22 @@ async def test_each_bad_document_has_its_own_error_and_the_rest_goes_on(service:
     assert (await service.mesh.collections.get("default")).documents == 3
 
 
-async def test_ten_mebibytes_are_taken_and_more_than_the_limit_is_not(tmp_path: Path) -> None:
-    settings = settings_for("durable", tmp_path, most_document_mib=11, documents_mib=16, chunk_tokens=4096)
+@pytest.mark.parametrize("mebibytes", [1, pytest.param(10, marks=pytest.mark.real)])
+async def test_a_large_document_is_taken_and_one_over_the_limit_is_not(tmp_path: Path, mebibytes: int) -> None:
+    settings = settings_for(
+        "durable", tmp_path, most_document_mib=mebibytes + 1, documents_mib=mebibytes + 5, chunk_tokens=4096
+    )
     async with serving(settings) as service:
-        ten = (("A sentence that says little, again and again, " * 10 + "and ends.\n\n") * 30_000)[: 10 << 20]
-        fifty = bytes(50 << 20)
-        last = await service.last(note("ten", ten), Upload("fifty", fifty), note("small", "A small one."))
-        assert last["fifty"].error_reason == "TOO_LARGE"
-        assert last["ten"].state == last["small"].state == "committed"
-        assert last["ten"].characters == len(ten)
+        large = (("A sentence that says little, again and again, " * 10 + "and ends.\n\n") * 30_000)[: mebibytes << 20]
+        over = bytes(mebibytes * 5 << 20)
+        last = await service.last(note("large", large), Upload("over", over), note("small", "A small one."))
+        assert last["over"].error_reason == "TOO_LARGE"
+        assert last["large"].state == last["small"].state == "committed"
+        assert last["large"].characters == len(large)
         with pytest.raises(InvalidInput, match="span"):
-            await service.mesh.documents.get(last["ten"].document_id, span=Span(0, 99 << 20))
-        text = (await service.mesh.documents.get(last["ten"].document_id))[1]
-        assert text == ten
+            await service.mesh.documents.get(last["large"].document_id, span=Span(0, 99 << 20))
+        text = (await service.mesh.documents.get(last["large"].document_id))[1]
+        assert text == large
 
 
 async def test_a_text_over_a_messages_limit_is_read_by_spans(tmp_path: Path) -> None:
