@@ -35,7 +35,7 @@ class GenerationSettings(RoomSettings):
     gpu_memory_utilization: float = Field(0.9, gt=0, le=1, description="Share of a GPU's memory that vLLM may take.")
     compile: bool = Field(
         False,
-        description="Compiles the model: a quarter to a half less time a token, up to a minute more at the first start.",
+        description="Compiles the model: a quarter to a half less time a token, up to a minute more to start.",
     )
     max_running: int = Field(16, ge=1, le=4096, description="Requests that the engine works on at a time.")
     max_requests: int = Field(
