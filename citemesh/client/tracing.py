@@ -2,8 +2,8 @@
 
 OpenTelemetry's aio client interceptors hand back a bare generator for a streaming call, and wait for the end of a
 unary one themselves: cancelling the call then doesn't reach the wire and its span stays open when the caller leaves
-early (https://github.com/open-telemetry/opentelemetry-python-contrib/issues/1894). These keep the call itself, so that
-cancellation works, and end the span when the call is done, however it ends.
+early (https://github.com/open-telemetry/opentelemetry-python-contrib/issues/2014 and …/issues/3271, both open). These
+keep the call itself, so that cancellation works, and end the span when the call is done, however it ends.
 """
 
 from typing import Any

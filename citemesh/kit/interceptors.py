@@ -1,6 +1,7 @@
 """What happens around every handler: the caller's context is set, and errors become status."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any, NoReturn
 
 import grpc
@@ -58,13 +59,15 @@ class CallInterceptor(ServerInterceptor):  # type: ignore[type-arg]  # generic i
 
         return handle
 
-    def _stream(self, behaviour: Callable[[Any, Any], AsyncIterator[Any]]) -> Callable[[Any, Any], AsyncIterator[Any]]:
+    def _stream(self, behaviour: Callable[[Any, Any], AsyncGenerator[Any]]) -> Callable[[Any, Any], AsyncIterator[Any]]:
         async def handle(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> AsyncIterator[Any]:
             with deadline.calling(_context_of(context)):
                 try:
                     self._refuse_unready()
-                    async for response in behaviour(request, context):
-                        yield response
+                    # Closed here and now, so that a caller who leaves ends the work at once.
+                    async with aclosing(behaviour(request, context)) as responses:
+                        async for response in responses:
+                            yield response
                 except Exception as error:
                     await _abort(context, error)
 
