@@ -47,7 +47,7 @@ class Servicer(stubs.GenerationServiceServicer):
             yield pb.GenerateResponse(text="first")
             await self.release.wait()
             yield pb.GenerateResponse(text="last", finish_reason=pb.FINISH_REASON_STOP)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, GeneratorExit):  # the second where the call was sending just then
             self.cancelled += 1
             raise
         finally:
