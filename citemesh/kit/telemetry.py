@@ -4,6 +4,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 
 from opentelemetry import metrics, trace
@@ -14,6 +15,7 @@ from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 
 from citemesh.kit.settings import CommonSettings
 
@@ -29,6 +31,13 @@ def tracer(name: str) -> trace.Tracer:
 def meter(name: str) -> metrics.Meter:
     """The meter of a module."""
     return metrics.get_meter(name)
+
+
+def untraced() -> AbstractContextManager[object]:
+    """Within it, calls tell every hop to record nothing: for what is done again and again while nobody asks."""
+    ids = RandomIdGenerator()
+    context = trace.SpanContext(ids.generate_trace_id(), ids.generate_span_id(), False, trace.TraceFlags.get_default())
+    return trace.use_span(trace.NonRecordingSpan(context))
 
 
 def start(service: str, settings: CommonSettings) -> Callable[[], None]:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from citemesh.errors import CiteMeshError, Unavailable
+from citemesh.kit import telemetry
 from services.retrieval.engine import Chunk, TokenBacklog, TokenIds
 
 log = logging.getLogger(__name__)
@@ -81,7 +82,8 @@ class TokenFiller:
 
     async def fill(self) -> None:
         """Fills in all that lacks ids of the tokenizer as it is now."""
-        digest = (await self._tokenizer.encode([_PROBE]))[0].digest
+        with telemetry.untraced():
+            digest = (await self._tokenizer.encode([_PROBE]))[0].digest
         if not digest or (digest == self._done_for and not self._needed):
             return
         self._needed = False

@@ -24,6 +24,7 @@ from citemesh.api.retrieval.v1.document_service_pb2_grpc import (
 )
 from citemesh.client import Mesh, tracing
 from citemesh.client.types import Upload
+from citemesh.kit import telemetry
 
 
 class Servicer(DocumentServiceServicer):
@@ -105,6 +106,17 @@ async def test_a_stream_that_is_left_is_cancelled_and_its_span_ends(
     assert span.status.status_code is StatusCode.UNSET  # having had enough is no error
     assert span.attributes is not None
     assert span.attributes["rpc.grpc.status_code"] == grpc.StatusCode.CANCELLED.value[0]
+
+
+async def test_untraced_calls_tell_every_hop_to_record_nothing(
+    spans: InMemorySpanExporter, served: tuple[Mesh, Servicer]
+) -> None:
+    mesh, servicer = served
+    with telemetry.untraced():
+        async for _ in mesh.documents.ingest([Upload("1", b"x")]):
+            pass
+    assert servicer.parent.endswith("-00")
+    assert spans.get_finished_spans() == ()
 
 
 async def test_a_call_that_fails_says_so_on_its_span(spans: InMemorySpanExporter, tmp_path: Path) -> None:
