@@ -53,7 +53,6 @@ class TorchEncoder:
         prefix = self._prefixes[role]
         return [found.ids for found in self._cut.encode_batch_fast([prefix + text for text in texts])]
 
-    @torch.inference_mode()
     def embed(self, batch: Sequence[Ids]) -> Vector:
         """Vectors of a batch, padded to its longest."""
         longest = max(map(len, batch))
@@ -63,8 +62,9 @@ class TorchEncoder:
             ids[row, : len(tokens)] = torch.tensor(tokens)
             mask[row, : len(tokens)] = 1
         ids, mask = ids.to(self._device), mask.to(self._device)
-        states = self._model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
-        pooled = torch.nn.functional.normalize(_pool(states, mask, self._pooling), dim=1)
+        with torch.inference_mode():
+            states = self._model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
+            pooled = torch.nn.functional.normalize(_pool(states, mask, self._pooling), dim=1)
         return np.ascontiguousarray(pooled.cpu().numpy(), dtype=np.float32)
 
 
