@@ -1,17 +1,13 @@
 """How a call is made: its time limit, its headers, and its errors as domain errors."""
 
-import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable
-from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
 import grpc
 
 from citemesh.errors import DeadlineExceeded
 from citemesh.kit import deadline
 from citemesh.kit.status import to_error
-
-T = TypeVar("T")
 
 
 class Caller:
@@ -63,12 +59,17 @@ class Caller:
         return tuple(headers)
 
 
-async def sent(items: AsyncIterable[T], failed: asyncio.Future[None]) -> AsyncIterator[T]:
-    """Passes items on; what their source raises is kept in ``failed``, since gRPC would only log it."""
-    try:
-        async for item in items:
-            yield item
-    except Exception as error:
-        with suppress(asyncio.InvalidStateError):
-            failed.set_exception(error)
-        raise
+class Sent:
+    """Passes items on to gRPC and keeps what their source raises, since gRPC would only log it and cancel the call."""
+
+    def __init__(self, items: AsyncIterable[Any]) -> None:
+        self._items = items
+        self.error: Exception | None = None
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        try:
+            async for item in self._items:
+                yield item
+        except Exception as error:
+            self.error = error
+            raise

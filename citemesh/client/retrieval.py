@@ -1,5 +1,6 @@
 """Clients of the retrieval service: search, documents, collections."""
 
+import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
 from contextlib import aclosing
 
@@ -11,7 +12,7 @@ from citemesh.api.retrieval.v1.collection_service_pb2_grpc import CollectionServ
 from citemesh.api.retrieval.v1.document_service_pb2_grpc import DocumentServiceStub
 from citemesh.api.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceStub
 from citemesh.client import convert
-from citemesh.client.caller import Caller
+from citemesh.client.caller import Caller, Sent
 from citemesh.client.types import Collection, Document, IngestProgress, Passage, Span, Upload
 
 PART_BYTES = 256 * 1024
@@ -57,11 +58,20 @@ class DocumentClient:
         self._stub = DocumentServiceStub(caller.channel)
 
     async def ingest(self, uploads: AsyncIterable[Upload] | Iterable[Upload]) -> AsyncIterator[IngestProgress]:
-        """Sends documents; yields progress until each one is committed, unchanged or failed."""
-        calls = self._caller.stream(self._stub.Ingest, _requests(uploads), INGEST_TIMEOUT_S)
-        async with aclosing(calls) as responses:  # type: ignore[type-var]  # it is an async generator
-            async for message in responses:
-                yield convert.progress(message)
+        """Sends documents; yields progress until each one is committed, unchanged or failed.
+
+        What ``uploads`` raises is raised here; what was committed by then stays.
+        """
+        requests = Sent(_requests(uploads))
+        calls = self._caller.stream(self._stub.Ingest, requests, INGEST_TIMEOUT_S)
+        try:
+            async with aclosing(calls) as responses:  # type: ignore[type-var]  # it is an async generator
+                async for message in responses:
+                    yield convert.progress(message)
+        except asyncio.CancelledError:
+            if requests.error is not None:
+                raise requests.error from None
+            raise
 
     async def get(
         self, document_id: str, collection: str = "", span: Span | None = None, without_text: bool = False

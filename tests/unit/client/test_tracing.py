@@ -108,6 +108,18 @@ async def test_a_stream_that_is_left_is_cancelled_and_its_span_ends(
     assert span.attributes["rpc.grpc.status_code"] == grpc.StatusCode.CANCELLED.value[0]
 
 
+async def test_what_the_source_of_a_stream_raises_is_raised(served: tuple[Mesh, Servicer]) -> None:
+    mesh, _ = served
+
+    async def broken() -> AsyncIterator[Upload]:
+        yield Upload("1", b"x")
+        raise OSError("the disk went away")
+
+    with pytest.raises(OSError, match="the disk went away"):
+        async for _ in mesh.documents.ingest(broken()):
+            pass
+
+
 async def test_untraced_calls_tell_every_hop_to_record_nothing(
     spans: InMemorySpanExporter, served: tuple[Mesh, Servicer]
 ) -> None:
