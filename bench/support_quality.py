@@ -80,7 +80,7 @@ async def measure(report: Report) -> None:
             step()
     held_out = [one for one in judged if not _for_fitting(one)]
     _tell(report, held_out, settings.threshold)
-    _tell_fits(report, [one for one in judged if _for_fitting(one)], held_out)
+    _tell_fits(report, [one for one in judged if _for_fitting(one)], held_out, settings.threshold)
 
 
 def _cases(report: Report) -> list[Case]:
@@ -153,7 +153,7 @@ def _kind_row(kind: str, some: Sequence[Judged], threshold: float) -> list[Cell]
     return [kind, wanted, len(some), called, place]
 
 
-def _tell_fits(report: Report, fitting: Sequence[Judged], held_out: Sequence[Judged]) -> None:
+def _tell_fits(report: Report, fitting: Sequence[Judged], held_out: Sequence[Judged], threshold: float) -> None:
     rows: list[list[Cell]] = []
     for name, model in zip(("LEXICAL", "LATE"), MODELS, strict=True):
         table, labels = _table(fitting, len(model.weights))
@@ -163,8 +163,10 @@ def _tell_fits(report: Report, fitting: Sequence[Judged], held_out: Sequence[Jud
             told = [judged for judged in held_out if judged.case.supported is not None]
             scores = np.array([judged.score(one) for judged in told])
             truth = np.array([float(bool(judged.case.supported)) for judged in told])
-            rows.append([name, said, area(scores, truth), str(one.bias), str(one.weights)])
-    columns = ("model", "constants", "area under ROC", "bias", "weights")
+            over = scores >= threshold
+            precision, recall = float(truth[over].mean()), float(over[truth == 1].mean())
+            rows.append([name, said, area(scores, truth), precision, recall, f"{one.bias} {one.weights}"])
+    columns = ("model", "constants", "area under ROC", "precision", "recall", "bias and weights")
     report.tables.append(Table("Constants, judged on the half not fitted on", columns, rows))
 
 

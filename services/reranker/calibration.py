@@ -1,4 +1,18 @@
-"""From what is measured about a sentence and a stretch to the probability that the stretch supports the sentence."""
+"""From what is measured about a sentence and a stretch to the probability that the stretch supports the sentence.
+
+Fitted by `python bench/support_quality.py` on one half of its passages and judged on the other (901 cases from QED,
+SciFact and XQuAD in English and Chinese): sentences with the right answer, with another one or another number, and
+beside the passage that shares most words with them. Only the weight of names is set by hand: the fit gives -2.6 and
+-3.0, and -4 costs .002 of the area under ROC, for an answer about somebody else is worse than one that goes unmarked.
+
+    threshold    0.3     0.4     0.5     0.6     0.7     0.8
+    precision    0.843   0.877   0.932   0.945   0.957   0.977
+    recall       0.944   0.922   0.910   0.888   0.863   0.812
+
+The figures are those of late interaction; its area under ROC is .971, and .968 by words alone. What it can't tell is
+a passage that says the contrary in the same words: three quarters of the abstracts that contradict their claim in
+SciFact pass for support.
+"""
 
 from dataclasses import dataclass
 
@@ -21,8 +35,8 @@ class Logistic:
         return np.asarray(1 / (1 + np.exp(-np.clip(logit, -30, 30))), np.float32)
 
 
-LEXICAL = Logistic(-4.0, (1.0, 7.0, -7.0, -6.5))
-LATE = Logistic(-6.87, (0.44, 6.88, -7.22, -7.52, 5.54))
+LEXICAL = Logistic(-3.96, (3.02, 5.52, -5.04, -4.0))
+LATE = Logistic(-6.4, (0.34, 6.09, -5.64, -4.0, 5.64))
 
 
 def features(coverage: Coverage, similarity: Floats | None = None) -> Floats:
