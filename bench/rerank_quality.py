@@ -18,7 +18,8 @@ from bench.common.report import Cell, Prediction, Question, Report, Table
 from bench.common.run import run
 from bench.common.stats import difference
 from bench.reranking import data
-from bench.reranking.search import bm25, dense, ndcg, spread
+from bench.reranking.dense import dense
+from bench.reranking.search import bm25, ndcg, spread
 from citemesh.kit.settings import load
 from citemesh.models import prepare
 from services.reranker.blend import rank
