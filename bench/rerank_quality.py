@@ -19,7 +19,7 @@ from bench.common.run import run
 from bench.common.stats import difference
 from bench.reranking import data
 from bench.reranking.dense import dense
-from bench.reranking.search import bm25, ndcg, spread
+from bench.reranking.search import Floats, bm25, ndcg, spread
 from citemesh.kit.settings import load
 from citemesh.models import prepare
 from services.reranker.blend import rank
@@ -122,12 +122,7 @@ def _claims(source: data.SciFact, texts: int, queries: int, chance: random.Rando
     return Task("SciFact", [source.text(document) for document in kept], named)
 
 
-def _gains(
-    task: Task,
-    fused: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
-    ways: dict[str, LateInteractionEngine],
-    weight: float,
-) -> dict[str, list[float]]:
+def _gains(task: Task, fused: Floats, ways: dict[str, LateInteractionEngine], weight: float) -> dict[str, list[float]]:
     """nDCG of each query, by way."""
     found: dict[str, list[float]] = {}
     with show.progress(task.name, len(task.queries)) as step:
