@@ -138,6 +138,7 @@ def _model(directory: Path, layers: int, dtype: torch.dtype) -> tuple[Any, bool]
     cut = 0 < layers < config.num_hidden_layers
     if cut:
         config.num_hidden_layers = layers
+    transformers_logging.disable_progress_bar()
     level = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity(logging.ERROR)  # it warns of the layers and heads that are left out on purpose
     try:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
+from transformers.utils import logging as transformers_logging
 
 from citemesh.errors import DeadlineExceeded, PreconditionFailed
 from citemesh.models.prepared import PreparedModel
@@ -54,6 +55,7 @@ class CrossEncoderEngine:
         torch.set_num_threads(self._threads)
         self._prepared = self._prepare()
         directory = self._prepared.directory
+        transformers_logging.disable_progress_bar()
         try:
             self._tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
             dtype = torch.bfloat16 if torch.device(self._device).type == "cuda" else torch.float32
