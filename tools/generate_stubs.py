@@ -3,11 +3,12 @@
     python tools/generate_stubs.py           writes
     python tools/generate_stubs.py --check   exits 1 and names each file that differs
 
-buf builds one descriptor image, so that protoc needs no search path; the generator's versions are pinned in
-pyproject.toml, since stubs embed the runtime version they need.
+buf runs what buf.gen.yaml names; grpc_python, which it can't call, runs on buf's descriptor image. The generators'
+versions are pinned in pyproject.toml, since stubs embed the runtime version they need.
 """
 
 import filecmp
+import os
 import shutil
 import subprocess
 import sys
@@ -27,18 +28,13 @@ def protos() -> list[str]:
 def generate(out: Path) -> None:
     """Generates every stub into out/citemesh/api."""
     bin_dir = Path(sys.executable).parent
+    # The tools of this environment come first: their versions are the pinned ones.
+    environment = {**os.environ, "PATH": f"{bin_dir}{os.pathsep}{os.environ.get('PATH', '')}"}
     image = out / "image.binpb"
+    subprocess.run([bin_dir / "buf", "generate", "-o", out], cwd=ROOT, env=environment, check=True)
     subprocess.run([bin_dir / "buf", "build", "-o", image], cwd=ROOT, check=True)
-    subprocess.run(
-        [
-            *(sys.executable, "-m", "grpc_tools.protoc", f"--descriptor_set_in={image}"),
-            f"--plugin=protoc-gen-mypy_grpc={bin_dir / 'protoc-gen-mypy_grpc'}",
-            *(f"--python_out={out}", f"--pyi_out={out}", f"--grpc_python_out={out}"),
-            f"--mypy_grpc_out=quiet:{out}",
-            *protos(),
-        ],
-        check=True,
-    )
+    grpc = [f"--descriptor_set_in={image}", f"--grpc_python_out={out}", *protos()]
+    subprocess.run([sys.executable, "-m", "grpc_tools.protoc", *grpc], check=True)
     image.unlink()
     drop_empty(out)
     for folder in {path.parent for path in out.rglob("*.py")} | {out / "citemesh" / "api"}:
@@ -50,7 +46,7 @@ def drop_empty(out: Path) -> None:
     for path in out.rglob("*_pb2_grpc.py"):
         if "class " not in path.read_text().split("GRPC_GENERATED_VERSION")[-1]:
             path.unlink()
-            path.with_suffix(".pyi").unlink(missing_ok=True)
+            path.with_suffix(".pyi").unlink()
 
 
 def add_packages(folder: Path, top: Path) -> None:
