@@ -49,10 +49,13 @@ AIM = Aim(at_least=0.95)
 ALONE = "a token takes 20 ms and more; passing it on takes about 1 ms on the other core, while the next is made"
 MANY = "8 tokens a step are 8 messages through service, two Envoys and client: some 5 ms of the other core a step"
 QUESTIONS = {
-    ("direct", 1): Question("direct / bare, 1 at once", "", Prediction(0.98, 1.01, ALONE)),
-    ("mesh", 1): Question("mesh / bare, 1 at once", "", Prediction(0.97, 1.01, ALONE), AIM),
-    ("direct", 8): Question("direct / bare, 8 at once", "", Prediction(0.95, 1.0, MANY)),
-    ("mesh", 8): Question("mesh / bare, 8 at once", "", Prediction(0.93, 1.0, MANY), AIM),
+    ("direct", "bare", 1): Question("direct / bare, 1 at once", "", Prediction(0.98, 1.01, ALONE)),
+    ("mesh", "bare", 1): Question("mesh / bare, 1 at once", "", Prediction(0.97, 1.01, ALONE), AIM),
+    ("direct", "bare", 8): Question("direct / bare, 8 at once", "", Prediction(0.95, 1.0, MANY)),
+    ("mesh", "bare", 8): Question("mesh / bare, 8 at once", "", Prediction(0.93, 1.0, MANY), AIM),
+    # One engine serves both of these, so no difference between two engines is in them.
+    ("mesh", "direct", 1): Question("mesh / direct, 1 at once", ""),
+    ("mesh", "direct", 8): Question("mesh / direct, 8 at once", ""),
 }
 
 
@@ -166,9 +169,9 @@ def _tell(report: Report, sides: Sequence[Side], concurrency: int) -> None:
     columns = ("way", "tokens/s", "tokens", "first ms", "next ms", "% of a core at rest")
     report.tables.append(Table(f"{concurrency} at once", columns, [side.row() for side in sides]))
     by_name = {side.name: side.per_turn() for side in sides}
-    for (name, asked), question in QUESTIONS.items():
+    for (name, base, asked), question in QUESTIONS.items():
         if asked == concurrency:
-            report.answer(question, ratio(by_name[name], by_name["bare"], report.options.seed))
+            report.answer(question, ratio(by_name[name], by_name[base], report.options.seed))
 
 
 if __name__ == "__main__":
