@@ -1,13 +1,17 @@
 """How a call is made: its time limit, its headers, and its errors as domain errors."""
 
+import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable
 from typing import Any
 
 import grpc
 
-from citemesh.errors import DeadlineExceeded
+from citemesh.errors import CiteMeshError, DeadlineExceeded, Unavailable
 from citemesh.kit import deadline
 from citemesh.kit.status import to_error
+
+# Every hop keeps the deadline by its own clock; one that is early breaks the stream off before ours has struck.
+EARLY_S = 0.05
 
 
 class Caller:
@@ -28,23 +32,32 @@ class Caller:
     async def unary(self, method: Callable[..., Any], request: Any, timeout_s: float | None = None) -> Any:
         """One request, one response. Raises the domain error that the other side told."""
         limit = self._limit(timeout_s)
+        ends_at = asyncio.get_running_loop().time() + limit
         try:
             return await method(request, timeout=limit, metadata=self._metadata())
         except grpc.RpcError as error:
-            raise to_error(error, self.service) from None
+            raise self._told(error, ends_at) from None
 
     async def stream(
         self, method: Callable[..., Any], request: Any, timeout_s: float | None = None
     ) -> AsyncIterator[Any]:
         """One request (or an iterator of them), many responses. Leaving the iteration cancels the call."""
-        call = method(request, timeout=self._limit(timeout_s), metadata=self._metadata())
+        limit = self._limit(timeout_s)
+        ends_at = asyncio.get_running_loop().time() + limit
+        call = method(request, timeout=limit, metadata=self._metadata())
         try:
             async for response in call:
                 yield response
         except grpc.RpcError as error:
-            raise to_error(error, self.service) from None
+            raise self._told(error, ends_at) from None
         finally:
             call.cancel()
+
+    def _told(self, error: grpc.RpcError, ends_at: float) -> CiteMeshError:
+        told = to_error(error, self.service)
+        if isinstance(told, Unavailable) and asyncio.get_running_loop().time() >= ends_at - EARLY_S:
+            return DeadlineExceeded(f"{self.service} did not answer in time")
+        return told
 
     def _limit(self, timeout_s: float | None) -> float:
         limit = deadline.remaining_s(self._timeout_s if timeout_s is None else timeout_s)

@@ -5,6 +5,7 @@ import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import grpc
 import pytest
 
 from citemesh.api.generation.v1 import generation_service_pb2 as pb
@@ -33,7 +34,9 @@ class Servicer(stubs.GenerationServiceServicer):
         self.release = asyncio.Event()
         self.seen: list[deadline.CallContext] = []
 
-    async def Generate(self, request: pb.GenerateRequest, context: object) -> AsyncIterator[pb.GenerateResponse]:  # type: ignore[override]
+    async def Generate(
+        self, request: pb.GenerateRequest, context: grpc.aio.ServicerContext
+    ) -> AsyncIterator[pb.GenerateResponse]:  # type: ignore[override]
         self.seen.append(deadline.current())
         self.active += 1
         try:
@@ -41,6 +44,12 @@ class Servicer(stubs.GenerationServiceServicer):
                 raise InvalidInput("model", "is bad", "use another")
             if request.model == "boom":
                 raise ValueError("hunter2")
+            if request.model == "early":
+                # As a hop on the way whose clock is a moment ahead.
+                await asyncio.sleep(max(0.0, (context.time_remaining() or 0) - 0.02))
+                await context.abort(grpc.StatusCode.UNAVAILABLE, "broken off")
+            if request.model == "broken":
+                await context.abort(grpc.StatusCode.UNAVAILABLE, "broken off")
             if request.model == "large":
                 yield pb.GenerateResponse(text="x" * int(request.text))
                 return

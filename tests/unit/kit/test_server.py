@@ -85,6 +85,13 @@ async def test_the_callers_deadline_ends_the_work(small: Small) -> None:
     await until(lambda: small.servicer.active == 0)
 
 
+async def test_a_hop_whose_clock_is_early_is_still_the_deadline(small: Small) -> None:
+    with deadline.calling(deadline.from_headers({}, 0.3)), pytest.raises(DeadlineExceeded):
+        await consume(small, "early")
+    with deadline.calling(deadline.from_headers({}, 5.0)), pytest.raises(Unavailable):
+        await consume(small, "broken")
+
+
 async def test_no_time_left_makes_no_call(small: Small) -> None:
     with deadline.calling(deadline.from_headers({}, 0.0)), pytest.raises(DeadlineExceeded, match="no time was left"):
         await consume(small)
