@@ -75,7 +75,7 @@ policies-check: install
 	$(BIN)/python tools/build_policies.py --check
 
 unit: install ## Runs the tests that need no engine
-	$(BIN)/pytest -m 'not real'
+	$(BIN)/pytest -m 'not real' -n auto --maxprocesses 4 --dist loadfile
 
 check: lint types imports stubs-check mesh-check docs-check unit ## The fast part of the tests: under two minutes
 
