@@ -9,6 +9,7 @@ import grpc
 from citemesh.errors import CiteMeshError, DeadlineExceeded, Unavailable
 from citemesh.kit import deadline
 from citemesh.kit.status import to_error
+from citemesh.kit.wire import ACCEPTED
 
 # Every hop keeps the deadline by its own clock; one that is early breaks the stream off before ours has struck.
 EARLY_S = 0.05
@@ -41,10 +42,12 @@ class Caller:
     async def stream(
         self, method: Callable[..., Any], request: Any, timeout_s: float | None = None
     ) -> AsyncIterator[Any]:
-        """One request (or an iterator of them), many responses. Leaving the iteration cancels the call."""
+        """One request (or many, as Sent), many responses. Leaving the iteration cancels the call."""
         limit = self._limit(timeout_s)
         ends_at = asyncio.get_running_loop().time() + limit
         call = method(request, timeout=limit, metadata=self._metadata())
+        if isinstance(request, Sent):
+            request.over(call)
         try:
             async for response in call:
                 yield response
@@ -73,13 +76,26 @@ class Caller:
 
 
 class Sent:
-    """Passes items on to gRPC and keeps what their source raises, since gRPC would only log it and cancel the call."""
+    """Passes items on to gRPC once the other side has accepted the call, and keeps what their source raises.
+
+    Sending into a call that was refused makes gRPC report an error of its own in place of the refusal
+    (INTERNAL, "Internal error from Core"), and what the source raises would only be logged and cancel the call.
+    """
 
     def __init__(self, items: AsyncIterable[Any]) -> None:
         self._items = items
+        self._call: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.error: Exception | None = None
 
+    def over(self, call: Any) -> None:
+        """Names the call that the items are sent over."""
+        self._call.set_result(call)
+
     async def __aiter__(self) -> AsyncIterator[Any]:
+        call = await self._call
+        if ACCEPTED not in {(key, value) for key, value in await call.initial_metadata() or ()}:
+            await call.code()  # refused: the status is on its way, and nothing is to be sent
+            return
         try:
             async for item in self._items:
                 yield item

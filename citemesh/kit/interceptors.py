@@ -11,6 +11,7 @@ from grpc_status import rpc_status
 from citemesh.errors import CiteMeshError, Unavailable
 from citemesh.kit import deadline
 from citemesh.kit.status import to_status
+from citemesh.kit.wire import ACCEPTED
 
 # Answered before the engine is ready, by the name the path starts with.
 ALWAYS_OPEN = ("/grpc.",)
@@ -35,7 +36,8 @@ class CallInterceptor(ServerInterceptor):  # type: ignore[type-arg]  # generic i
         if handler is None or handler_call_details.method.startswith(ALWAYS_OPEN):
             return handler
         if handler.response_streaming:
-            return self._wrapped(handler, self._stream(handler.unary_stream or handler.stream_stream))
+            behaviour = handler.unary_stream or handler.stream_stream
+            return self._wrapped(handler, self._stream(behaviour, handler.request_streaming))
         return self._wrapped(handler, self._single(handler.unary_unary or handler.stream_unary))
 
     def _wrapped(self, handler: Handler, behaviour: Callable[..., Any]) -> Handler:
@@ -59,11 +61,15 @@ class CallInterceptor(ServerInterceptor):  # type: ignore[type-arg]  # generic i
 
         return handle
 
-    def _stream(self, behaviour: Callable[[Any, Any], AsyncGenerator[Any]]) -> Callable[[Any, Any], AsyncIterator[Any]]:
+    def _stream(
+        self, behaviour: Callable[[Any, Any], AsyncGenerator[Any]], announced: bool
+    ) -> Callable[[Any, Any], AsyncIterator[Any]]:
         async def handle(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> AsyncIterator[Any]:
             with deadline.calling(_context_of(context)):
                 try:
                     self._refuse_unready()
+                    if announced:
+                        await context.send_initial_metadata((ACCEPTED,))
                     # Closed here and now, so that a caller who leaves ends the work at once.
                     async with aclosing(behaviour(request, context)) as responses:
                         async for response in responses:

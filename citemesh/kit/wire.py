@@ -2,6 +2,8 @@
 
 MIB = 1024 * 1024
 HTTP2_WINDOW = 4 * MIB
+ACCEPTED = ("x-citemesh-accepted", "true")
+"""First header of an answer to a stream of requests: the caller may send now (see client/caller.py)."""
 
 
 def options(max_message_mib: int) -> list[tuple[str, int]]:

@@ -33,14 +33,15 @@ def forever() -> bool:
     return True
 
 
+CJK = "\u2e80-\u30ff\u31f0-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+
+
 def shares_content(sentence: str, stretch: str) -> bool:
     """Words, numbers or CJK characters in common, looked at apart from the engine's own code."""
     common = []
     for text in (sentence, stretch):
         plain = re.sub(r"(?<=\d),(?=\d)", "", unicodedata.normalize("NFKC", text).casefold())
-        common.append(
-            set(re.findall(r"\d+|[\u2e80-\u30ff\u31f0-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]|[^\W\d_]+", plain))
-        )
+        common.append(set(re.findall(rf"\d+|[{CJK}]|(?:(?![{CJK}])[^\W\d_])+", plain)))
     return bool(common[0] & common[1])
 
 

@@ -25,6 +25,7 @@ from citemesh.api.retrieval.v1.document_service_pb2_grpc import (
 from citemesh.client import Mesh, tracing
 from citemesh.client.types import Upload
 from citemesh.kit import telemetry
+from citemesh.kit.wire import ACCEPTED
 
 
 class Servicer(DocumentServiceServicer):
@@ -38,6 +39,7 @@ class Servicer(DocumentServiceServicer):
         self, requests: AsyncIterator[pb.IngestRequest], context: grpc.aio.ServicerContext
     ) -> AsyncIterator[pb.IngestResponse]:
         self.parent = str(dict(context.invocation_metadata() or ()).get("traceparent", ""))
+        await context.send_initial_metadata((ACCEPTED,))
         try:
             async for request in requests:
                 if request.WhichOneof("part") == "end":

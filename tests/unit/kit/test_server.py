@@ -60,7 +60,8 @@ async def test_context_travels(small: Small) -> None:
         await consume(small)
     seen = small.servicer.seen[0]
     assert (seen.priority, seen.subject, seen.tenant) == (2, "ann", "acme")
-    assert 0 < seen.ends_at - asyncio.get_running_loop().time() <= 3.0
+    # gRPC rounds what is left up to the next of its steps.
+    assert 0 < seen.ends_at - asyncio.get_running_loop().time() <= 3.1
 
 
 async def test_leaving_the_stream_cancels_the_call(small: Small) -> None:
