@@ -1,10 +1,18 @@
 """Messages to plain values and back, for what more than one client speaks."""
 
-from datetime import UTC
+from datetime import UTC, datetime
+from typing import Literal
+
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from citemesh.api.common.v1 import span_pb2, usage_pb2
 from citemesh.api.reranker.v1 import reranker_service_pb2
-from citemesh.api.retrieval.v1 import collection_service_pb2, document_service_pb2, passage_pb2
+from citemesh.api.retrieval.v1 import (
+    collection_service_pb2,
+    document_service_pb2,
+    passage_pb2,
+    retrieval_service_pb2,
+)
 from citemesh.client import types
 
 
@@ -40,6 +48,10 @@ def passage(message: passage_pb2.Passage) -> types.Passage:
         dense=scores.dense if scores.HasField("dense") else None,
         lexical=scores.lexical if scores.HasField("lexical") else None,
         metadata=dict(message.metadata),
+        published_at=_datetime(message, "published_at"),
+        token_vectors=message.token_vectors,
+        token_vectors_digest=message.token_vectors_digest,
+        duplicates=tuple(map(_duplicate, message.duplicates)),
     )
 
 
@@ -59,6 +71,7 @@ def document(message: document_service_pb2.Document) -> types.Document:
         pages=message.pages,
         ingested_at=message.ingested_at.ToDatetime(tzinfo=UTC),
         metadata=dict(message.metadata),
+        table_id=message.table_id,
     )
 
 
@@ -75,14 +88,96 @@ def progress(message: document_service_pb2.IngestResponse) -> types.IngestProgre
         error.reason,
         error.message,
         error.remedy,
+        message.rows,
+        message.failed_rows,
+        tuple(message.notices),
     )
 
 
 def collection(message: collection_service_pb2.Collection) -> types.Collection:
     """A collection."""
-    return types.Collection(message.name, message.embedding_model, message.dimension, message.documents, message.chunks)
+    return types.Collection(
+        message.name,
+        message.embedding_model,
+        message.dimension,
+        message.documents,
+        message.chunks,
+        message.unreadable_chunks,
+        message.index,
+    )
 
 
 def candidate(value: types.Candidate) -> reranker_service_pb2.Candidate:
     """A passage to judge, as a message."""
-    return reranker_service_pb2.Candidate(id=value.id, text=value.text, retrieval_score=value.retrieval_score)
+    return reranker_service_pb2.Candidate(
+        id=value.id,
+        text=value.text,
+        retrieval_score=value.retrieval_score,
+        token_vectors=value.token_vectors,
+        token_vectors_digest=value.token_vectors_digest,
+    )
+
+
+def search(value: types.Search) -> retrieval_service_pb2.SearchRequest:
+    """A search, as a message."""
+    return retrieval_service_pb2.SearchRequest(
+        collection=value.collection,
+        query=value.query,
+        top_k=value.top_k,
+        mode=f"SEARCH_MODE_{value.mode.upper() or 'UNSPECIFIED'}",
+        filter=_filter(value.filter),
+        with_token_ids=value.with_token_ids,
+        with_token_vectors=value.with_token_vectors,
+        fusion=f"FUSION_{value.fusion.upper() or 'UNSPECIFIED'}",
+        dense_weight=value.dense_weight,
+        keep_duplicates=value.keep_duplicates,
+    )
+
+
+def search_answer(message: retrieval_service_pb2.SearchResponse) -> types.SearchAnswer:
+    """What a search found."""
+    return types.SearchAnswer(tuple(map(passage, message.passages)), message.sequence_number, tuple(message.notices))
+
+
+def _filter(value: types.SearchFilter) -> retrieval_service_pb2.SearchFilter:
+    return retrieval_service_pb2.SearchFilter(
+        document_ids=value.document_ids,
+        source_types=value.source_types,
+        domains=value.domains,
+        languages=value.languages,
+        published_after=value.published_after,
+        published_before=value.published_before,
+        metadata=value.metadata,
+        conditions=map(_condition, value.conditions),
+    )
+
+
+def _condition(value: types.MetadataCondition) -> retrieval_service_pb2.MetadataCondition:
+    message = retrieval_service_pb2.MetadataCondition(key=value.key)
+    if value.numbers is not None:
+        low, high = value.numbers
+        message.number.CopyFrom(retrieval_service_pb2.NumberRange(**{"from": low, "to": high}))
+    elif value.texts is not None:
+        first, last = value.texts
+        message.text.CopyFrom(retrieval_service_pb2.TextRange(**{"from": first, "to": last}))
+    else:
+        message.any_of.values.extend(value.any_of)
+    return message
+
+
+def _duplicate(message: passage_pb2.Duplicate) -> types.Duplicate:
+    return types.Duplicate(
+        message.chunk_id,
+        message.document_id,
+        message.title,
+        message.uri,
+        location(message.location),
+        message.similarity,
+    )
+
+
+def _datetime(message: passage_pb2.Passage, field: Literal["published_at"]) -> datetime | None:
+    if not message.HasField(field):
+        return None
+    stamp: Timestamp = getattr(message, field)
+    return stamp.ToDatetime(tzinfo=UTC)

@@ -13,7 +13,18 @@ from citemesh.api.retrieval.v1.document_service_pb2_grpc import DocumentServiceS
 from citemesh.api.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceStub
 from citemesh.client import convert
 from citemesh.client.caller import Caller, Sent
-from citemesh.client.types import Collection, Document, IngestProgress, Passage, Span, Upload
+from citemesh.client.types import (
+    Collection,
+    Copied,
+    Document,
+    IngestProgress,
+    Passage,
+    Search,
+    SearchAnswer,
+    SearchFilter,
+    Span,
+    Upload,
+)
 
 PART_BYTES = 256 * 1024
 INGEST_TIMEOUT_S = 24 * 3600.0
@@ -35,19 +46,22 @@ class RetrievalClient:
         source_types: Sequence[str] = (),
         document_ids: Sequence[str] = (),
         with_token_ids: bool = False,
+        with_token_vectors: bool = False,
     ) -> tuple[Passage, ...]:
         """Passages, best first. mode: "", "hybrid", "dense" or "lexical"."""
-        kind = f"SEARCH_MODE_{mode.upper() or 'UNSPECIFIED'}"
-        request = pb.SearchRequest(
-            collection=collection,
-            query=query,
-            top_k=top_k,
-            mode=kind,
-            filter=pb.SearchFilter(source_types=source_types, document_ids=document_ids),
-            with_token_ids=with_token_ids,
-        )
-        answer = await self._caller.unary(self._stub.Search, request)
-        return tuple(convert.passage(message) for message in answer.passages)
+        chosen = SearchFilter(document_ids=tuple(document_ids), source_types=tuple(source_types))
+        asked = Search(query, collection, top_k, mode, chosen, with_token_ids, with_token_vectors)
+        return (await self.find(asked)).passages
+
+    async def find(self, search: Search) -> SearchAnswer:
+        """Passages for a search, and what a reader should know of them."""
+        return convert.search_answer(await self._caller.unary(self._stub.Search, convert.search(search)))
+
+    async def find_many(self, searches: Sequence[Search]) -> tuple[SearchAnswer, ...]:
+        """One answer a search, in their order; 1 to 256 searches."""
+        request = pb.BatchSearchRequest(searches=map(convert.search, searches))
+        answer = await self._caller.unary(self._stub.BatchSearch, request)
+        return tuple(map(convert.search_answer, answer.results))
 
 
 class DocumentClient:
@@ -85,10 +99,12 @@ class DocumentClient:
         return convert.document(answer.document), answer.text
 
     async def list(
-        self, collection: str = "", page_size: int = 100, page_token: str = ""
+        self, collection: str = "", page_size: int = 100, page_token: str = "", table_id: str = ""
     ) -> tuple[tuple[Document, ...], str]:
-        """A page of documents by id, and the token of the next (empty at the end)."""
-        request = documents.ListDocumentsRequest(collection=collection, page_size=page_size, page_token=page_token)
+        """A page of documents by id, of one table where it is named, and the token of the next (empty at the end)."""
+        request = documents.ListDocumentsRequest(
+            collection=collection, page_size=page_size, page_token=page_token, table_id=table_id
+        )
         answer = await self._caller.unary(self._stub.ListDocuments, request)
         return tuple(convert.document(message) for message in answer.documents), answer.next_page_token
 
@@ -129,6 +145,15 @@ class CollectionClient:
         """One collection."""
         request = collections.GetCollectionRequest(name=name)
         return convert.collection((await self._caller.unary(self._stub.GetCollection, request)).collection)
+
+    async def delete(self, name: str) -> None:
+        """Deletes a collection and its documents."""
+        await self._caller.unary(self._stub.DeleteCollection, collections.DeleteCollectionRequest(name=name))
+
+    async def snapshot(self, name: str = "") -> Copied:
+        """Copies a collection, or all of them, on the service's machine while it serves."""
+        answer = await self._caller.unary(self._stub.Snapshot, collections.SnapshotRequest(name=name))
+        return Copied(answer.directory, answer.sequence_number, answer.documents, answer.chunks)
 
 
 async def _requests(

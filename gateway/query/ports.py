@@ -54,6 +54,7 @@ class RetrievalPort(Protocol):
         source_types: Sequence[str] = (),
         document_ids: Sequence[str] = (),
         with_token_ids: bool = False,
+        with_token_vectors: bool = False,
     ) -> tuple[Passage, ...]:
         """Passages for a query. Raises NotFound for an unknown collection."""
         ...

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import math
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -17,9 +18,13 @@ from citemesh.errors import InvalidInput
 from services.retrieval.engine import (
     DEFAULT_COLLECTION,
     CollectionInfo,
+    Condition,
+    Copied,
     DocumentInfo,
+    Duplicate,
     Filter,
     Found,
+    Fusion,
     Mode,
     Place,
     Query,
@@ -32,6 +37,9 @@ MAX_QUERY = 32_768
 MAX_PAGE = 1000
 MAX_DELETED = 1000
 MAX_FILTER_VALUES = 1000
+MAX_CONDITIONS = 64
+MAX_SEARCHES = 256
+_LONGEST_KEY = 256
 _PAGE = 100
 _TOP_K = 10
 _LONGEST_PART = 1024 * 1024
@@ -41,6 +49,11 @@ _MODES: dict[int, Mode] = {
     search_pb.SEARCH_MODE_HYBRID: "hybrid",
     search_pb.SEARCH_MODE_DENSE: "dense",
     search_pb.SEARCH_MODE_LEXICAL: "lexical",
+}
+_FUSIONS: dict[int, Fusion] = {
+    search_pb.FUSION_UNSPECIFIED: "min-max",
+    search_pb.FUSION_MIN_MAX: "min-max",
+    search_pb.FUSION_RECIPROCAL_RANK: "reciprocal-rank",
 }
 
 
@@ -53,6 +66,8 @@ def query(request: search_pb.SearchRequest) -> Query:
         raise InvalidInput("query", f"it has {len(text)} characters", f"ask in up to {MAX_QUERY}")
     if request.mode not in _MODES:
         raise InvalidInput("mode", f"{request.mode} is no search mode", "leave it out for hybrid")
+    if request.fusion not in _FUSIONS:
+        raise InvalidInput("fusion", f"{request.fusion} is no fusion", "leave it out for min-max")
     return Query(
         collection=collection(request.collection),
         text=text,
@@ -60,12 +75,31 @@ def query(request: search_pb.SearchRequest) -> Query:
         mode=_MODES[request.mode],
         filter=_filter(request.filter),
         with_token_ids=request.with_token_ids,
+        with_token_vectors=request.with_token_vectors,
+        fusion=_FUSIONS[request.fusion],
+        dense_weight=_dense_weight(request),
+        keep_duplicates=request.keep_duplicates,
     )
+
+
+def queries(request: search_pb.BatchSearchRequest) -> list[Query]:
+    """Several searches. Raises InvalidInput, whose field names the search."""
+    if not 0 < len(request.searches) <= MAX_SEARCHES:
+        raise InvalidInput("searches", f"it has {len(request.searches)} entries", f"send 1 to {MAX_SEARCHES}")
+    found = []
+    for number, search in enumerate(request.searches):
+        try:
+            found.append(query(search))
+        except InvalidInput as error:
+            raise InvalidInput(f"searches[{number}].{error.field}", error.fault, error.remedy) from None
+    return found
 
 
 def results(found: Results) -> search_pb.SearchResponse:
     """The answer to a search."""
-    return search_pb.SearchResponse(passages=map(passage, found.found), sequence_number=found.sequence)
+    return search_pb.SearchResponse(
+        passages=map(passage, found.found), sequence_number=found.sequence, notices=found.notices
+    )
 
 
 def passage(found: Found) -> passage_pb2.Passage:
@@ -84,6 +118,9 @@ def passage(found: Found) -> passage_pb2.Passage:
         scores=passage_pb2.Scores(fused=found.fused, dense=found.dense, lexical=found.lexical),
         metadata=document.metadata,
         published_at=_timestamp(document.published_at),
+        token_vectors=chunk.token_vectors.packed,
+        token_vectors_digest=chunk.token_vectors.digest,
+        duplicates=map(_duplicate, found.duplicates),
     )
 
 
@@ -112,6 +149,9 @@ def progress(report: Progress) -> documents_pb.IngestResponse:
         chunks=report.chunks,
         characters=report.characters,
         error=error,
+        rows=report.rows,
+        failed_rows=report.failed_rows,
+        notices=report.notices,
     )
 
 
@@ -131,6 +171,7 @@ def document(info: DocumentInfo) -> documents_pb.Document:
         pages=info.pages,
         ingested_at=_timestamp(info.ingested_at),
         metadata=info.metadata,
+        table_id=info.table_id,
     )
 
 
@@ -159,6 +200,18 @@ def collection_info(info: CollectionInfo) -> collections_pb.Collection:
         documents=info.documents,
         chunks=info.chunks,
         created_at=_timestamp(info.created_at),
+        unreadable_chunks=info.unreadable_chunks,
+        index=info.index,
+    )
+
+
+def copied(made: Copied) -> collections_pb.SnapshotResponse:
+    """A copy of the store."""
+    return collections_pb.SnapshotResponse(
+        directory=str(made.directory),
+        sequence_number=made.sequence,
+        documents=made.documents,
+        chunks=made.chunks,
     )
 
 
@@ -226,6 +279,68 @@ def _filter(message: search_pb.SearchFilter) -> Filter:
         published_after=_datetime(message, "published_after"),
         published_before=_datetime(message, "published_before"),
         metadata=dict(message.metadata),
+        conditions=_conditions(message),
+    )
+
+
+def _conditions(message: search_pb.SearchFilter) -> tuple[Condition, ...]:
+    if len(message.conditions) > MAX_CONDITIONS:
+        raise InvalidInput("filter.conditions", "it has too many entries", f"name up to {MAX_CONDITIONS}")
+    return tuple(_condition(f"filter.conditions[{at}]", one) for at, one in enumerate(message.conditions))
+
+
+def _condition(field: str, message: search_pb.MetadataCondition) -> Condition:
+    if not 0 < len(message.key) <= _LONGEST_KEY:
+        raise InvalidInput(
+            f"{field}.key", "it is empty or too long", f"name an entry in up to {_LONGEST_KEY} characters"
+        )
+    must = message.WhichOneof("must")
+    if must == "any_of":
+        if not 0 < len(message.any_of.values) <= MAX_FILTER_VALUES:
+            raise InvalidInput(f"{field}.any_of", "it has no value, or too many", f"name 1 to {MAX_FILTER_VALUES}")
+        return Condition(message.key, any_of=tuple(message.any_of.values))
+    if must == "number":
+        return Condition(message.key, numbers=_numbers(f"{field}.number", message.number))
+    if must == "text":
+        bounds = message.text
+        first, last = getattr(bounds, "from") or None, bounds.to or None
+        _check_bounds(f"{field}.text", first, last)
+        return Condition(message.key, texts=(first, last))
+    raise InvalidInput(field, "it says nothing of the value", "set any_of, number or text")
+
+
+def _numbers(field: str, message: search_pb.NumberRange) -> tuple[float | None, float | None]:
+    low = getattr(message, "from") if message.HasField("from") else None
+    high = message.to if message.HasField("to") else None
+    if any(bound is not None and math.isnan(bound) for bound in (low, high)):
+        raise InvalidInput(field, "a bound is no number", "send numbers")
+    _check_bounds(field, low, high)
+    return low, high
+
+
+def _check_bounds(field: str, low: float | str | None, high: float | str | None) -> None:
+    if low is None and high is None:
+        raise InvalidInput(field, "it has no bound", "set from, to or both")
+    if low is not None and high is not None and low > high:  # type: ignore[operator]  # both are of one type
+        raise InvalidInput(field, "it begins after its end", "swap from and to")
+
+
+def _dense_weight(request: search_pb.SearchRequest) -> float | None:
+    if not request.HasField("dense_weight"):
+        return None
+    if not 0 <= request.dense_weight <= 1:  # NaN too is not within
+        raise InvalidInput("dense_weight", f"{request.dense_weight:g} is out of range", "send 0 to 1, or leave it out")
+    return request.dense_weight
+
+
+def _duplicate(one: Duplicate) -> passage_pb2.Duplicate:
+    return passage_pb2.Duplicate(
+        chunk_id=one.chunk_id,
+        document_id=one.document.document_id,
+        title=one.document.title,
+        uri=one.document.uri,
+        location=_location(one.place),
+        similarity=one.similarity,
     )
 
 

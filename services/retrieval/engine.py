@@ -8,6 +8,7 @@ dimension and of length one, so that an inner product is a cosine.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Literal, Protocol
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float32]
 Mode = Literal["hybrid", "dense", "lexical"]
+Fusion = Literal["min-max", "reciprocal-rank"]
 DEFAULT_COLLECTION = "default"
 
 
@@ -36,6 +38,10 @@ class CollectionInfo:
     documents: int
     chunks: int
     created_at: datetime
+    unreadable_chunks: int = 0
+    """Chunks without a vector: the embedding model can't read their text."""
+    index: str = "flat"
+    """Kind of vector index that serves it now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,14 @@ class TokenIds:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenVectors:
+    """A text's token vectors as `citemesh.models.token_vectors` packs them, and the digest of what made them."""
+
+    packed: bytes = b""
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Chunk:
     """A stretch of a document as it is kept; text is exactly the document's text at its place."""
 
@@ -64,6 +78,7 @@ class Chunk:
     place: Place
     text: str
     tokens: TokenIds = TokenIds()
+    token_vectors: TokenVectors = TokenVectors()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +99,36 @@ class DocumentInfo:
     ingested_at: datetime
     published_at: datetime | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
+    table_id: str = ""
+    """Id of the table that it is a row of."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewDocument:
-    """A document ready to be kept: vectors has shape (chunks, dimension) and the order of chunks."""
+    """A document ready to be kept: vectors has shape (chunks, dimension) and the order of chunks.
+
+    unreadable: places in chunks of those that the model can't read; their vectors mean nothing and are not kept.
+    """
 
     info: DocumentInfo
     text: str
     chunks: Sequence[Chunk]
     vectors: Vector
     embedding: Embedding
+    unreadable: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What one entry of the metadata must be: one of `any_of`, a number or a text within bounds (None: no bound).
+
+    Exactly one of the three is set. A document without the entry, or whose value is no number, doesn't pass.
+    """
+
+    key: str
+    any_of: tuple[str, ...] = ()
+    numbers: tuple[float | None, float | None] | None = None
+    texts: tuple[str | None, str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +142,7 @@ class Filter:
     published_after: datetime | None = None
     published_before: datetime | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
+    conditions: Sequence[Condition] = ()
 
     @property
     def empty(self) -> bool:
@@ -127,6 +162,21 @@ class Query:
     mode: Mode = "hybrid"
     filter: Filter = field(default_factory=Filter)
     with_token_ids: bool = False
+    with_token_vectors: bool = False
+    fusion: Fusion = "min-max"
+    dense_weight: float | None = None
+    """Share of the dense part, 0 to 1; None takes the engine's own."""
+    keep_duplicates: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """A chunk that says nearly the same as one found; similarity, 0 to 1, is estimated."""
+
+    chunk_id: str
+    place: Place
+    document: DocumentInfo
+    similarity: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +188,7 @@ class Found:
     fused: float
     dense: float | None
     lexical: float | None
+    duplicates: tuple[Duplicate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +197,8 @@ class Results:
 
     found: tuple[Found, ...]
     sequence: int
+    notices: tuple[str, ...] = ()
+    """What a reader should know, such as why the dense part was left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +208,16 @@ class Deleted:
     deleted: tuple[str, ...]
     missing: tuple[str, ...]
     sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A consistent copy: where it is, the last change that it holds, and how much."""
+
+    directory: Path
+    sequence: int
+    documents: int
+    chunks: int
 
 
 class Collections(Protocol):
@@ -172,6 +235,9 @@ class Collections(Protocol):
     async def collections(self, after: str, limit: int) -> tuple[CollectionInfo, ...]:
         """Lists by name, those after `after`, at most `limit`."""
 
+    async def drop(self, name: str) -> int:
+        """Deletes one with all its documents; returns the change's number. Raises NotFound."""
+
 
 class Documents(Protocol):
     """Keeps documents. What `put` and `delete` return from survives a crash and is seen by the next search."""
@@ -185,11 +251,12 @@ class Documents(Protocol):
     async def document(self, collection: str, document_id: str, with_text: bool = True) -> tuple[DocumentInfo, str]:
         """Reads a document and its text, which is empty where it isn't wanted. Raises NotFound."""
 
-    async def documents(self, collection: str, after: str, limit: int) -> tuple[DocumentInfo, ...]:
-        """Lists by id, those after `after`, at most `limit`. Raises NotFound for an unknown collection."""
+    async def documents(self, collection: str, after: str, limit: int, table_id: str = "") -> tuple[DocumentInfo, ...]:
+        """Lists by id, those after `after`, at most `limit`; of one table where it is named. Raises NotFound for an
+        unknown collection."""
 
     async def delete(self, collection: str, document_ids: Sequence[str]) -> Deleted:
-        """Deletes documents in one step. Raises NotFound for an unknown collection."""
+        """Deletes documents in one step; a table's id takes all its rows. Raises NotFound for an unknown collection."""
 
 
 class Searcher(Protocol):
@@ -197,6 +264,9 @@ class Searcher(Protocol):
 
     async def search(self, query: Query) -> Results:
         """Finds at most top_k chunks that pass the filter. Raises NotFound, PreconditionFailed."""
+
+    async def search_many(self, queries: Sequence[Query]) -> tuple[Results, ...]:
+        """Answers several searches in their order, each as `search` would. Raises as search does."""
 
 
 class TokenBacklog(Protocol):
@@ -207,6 +277,13 @@ class TokenBacklog(Protocol):
 
     async def fill_tokens(self, tokens: Mapping[str, TokenIds]) -> None:
         """Stores token ids by chunk id; chunks that are gone by now are passed over."""
+
+
+class Snapshots(Protocol):
+    """Copies what is kept while it serves."""
+
+    async def snapshot(self, collection: str) -> Copied:
+        """Copies a collection, or all of them for an empty name. Raises NotFound, NotSupported, Unavailable."""
 
 
 class Lifecycle(Protocol):
@@ -222,5 +299,5 @@ class Lifecycle(Protocol):
         """Whether it can answer now."""
 
 
-class Engine(Collections, Documents, Searcher, TokenBacklog, Lifecycle, Protocol):
+class Engine(Collections, Documents, Searcher, TokenBacklog, Snapshots, Lifecycle, Protocol):
     """All of it: what `main` builds and the service stands on."""

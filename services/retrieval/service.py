@@ -15,7 +15,7 @@ from citemesh.api.retrieval.v1 import document_service_pb2 as documents_pb
 from citemesh.api.retrieval.v1 import document_service_pb2_grpc as documents_grpc
 from citemesh.api.retrieval.v1 import retrieval_service_pb2 as search_pb
 from citemesh.api.retrieval.v1 import retrieval_service_pb2_grpc as search_grpc
-from citemesh.errors import DeadlineExceeded, NotSupported, PreconditionFailed
+from citemesh.errors import DeadlineExceeded, PreconditionFailed
 from citemesh.kit import deadline
 from services.retrieval import convert, metrics
 from services.retrieval.embedding.queue import EmbeddingQueue
@@ -49,8 +49,18 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
     async def BatchSearch(
         self, request: search_pb.BatchSearchRequest, context: Context
     ) -> search_pb.BatchSearchResponse:
-        """Comes later."""
-        raise NotSupported("BatchSearch", "call Search once a query")
+        """Embeds the queries together, then searches."""
+        queries = convert.queries(request)
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(deadline.remaining_s(self._timeout_s)):
+                embedded = await asyncio.gather(*map(self._embedded, queries))
+                found = await self._engine.search_many(embedded)
+                return search_pb.BatchSearchResponse(results=map(convert.results, found))
+        except TimeoutError:
+            raise DeadlineExceeded("the searches were not done") from None
+        finally:
+            metrics.searches.record(time.monotonic() - started, {"citemesh.search.mode": "batch"})
 
     async def _found(self, query: Query) -> Results:
         embedded = await self._embedded(query)
@@ -97,7 +107,8 @@ class DocumentService(documents_grpc.DocumentServiceServicer):
     ) -> documents_pb.ListDocumentsResponse:
         """Lists documents by id."""
         size, after = convert.page_size(request.page_size), convert.page_start(request.page_token)
-        found = await self._engine.documents(convert.collection(request.collection), after, size + 1)
+        name = convert.collection(request.collection)
+        found = await self._engine.documents(name, after, size + 1, request.table_id)
         token = convert.page_token(found[size - 1].document_id) if len(found) > size else ""
         return documents_pb.ListDocumentsResponse(documents=map(convert.document, found[:size]), next_page_token=token)
 
@@ -154,14 +165,15 @@ class CollectionService(collections_grpc.CollectionServiceServicer):
     async def DeleteCollection(
         self, request: collections_pb.DeleteCollectionRequest, context: Context
     ) -> collections_pb.DeleteCollectionResponse:
-        """Comes later."""
-        raise NotSupported("DeleteCollection", "delete its documents with DeleteDocuments")
+        """Deletes a collection. An empty name is refused: the default one has to be named."""
+        sequence = await self._engine.drop(convert.new_collection(request.name))
+        return collections_pb.DeleteCollectionResponse(sequence_number=sequence)
 
     async def Snapshot(
         self, request: collections_pb.SnapshotRequest, context: Context
     ) -> collections_pb.SnapshotResponse:
-        """Comes later."""
-        raise NotSupported("Snapshot", "stop the service and copy its store")
+        """Copies what is kept."""
+        return convert.copied(await self._engine.snapshot(request.name))
 
 
 def _count(report: Progress) -> None:

@@ -26,7 +26,6 @@ from citemesh.errors import (
     DeadlineExceeded,
     InvalidInput,
     NotFound,
-    NotSupported,
     PreconditionFailed,
     Unavailable,
 )
@@ -433,19 +432,6 @@ async def test_lists_go_by_pages(service: Service) -> None:
     stub = CollectionServiceStub(service.channel)
     first = await stub.ListCollections(collections_pb.ListCollectionsRequest(page_size=1))
     assert (len(first.collections), first.next_page_token) == (1, "")
-
-
-async def test_what_comes_later_says_so(service: Service) -> None:
-    stub = CollectionServiceStub(service.channel)
-    for call in (
-        stub.DeleteCollection(collections_pb.DeleteCollectionRequest(name="default")),
-        stub.Snapshot(collections_pb.SnapshotRequest(name="default")),
-        RetrievalServiceStub(service.channel).BatchSearch(search_pb.BatchSearchRequest()),
-    ):
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await call
-        assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
-        assert NotSupported.__name__ not in (caught.value.details() or "")
 
 
 @with_real

@@ -11,10 +11,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from citemesh.errors import PreconditionFailed, Unavailable
+from citemesh.errors import NotSupported, PreconditionFailed, Unavailable
 from services.retrieval.engine import (
     Chunk,
     CollectionInfo,
+    Copied,
     Deleted,
     DocumentInfo,
     Embedding,
@@ -131,7 +132,19 @@ class DurableEngine:
 
         return await self._read(work)
 
-    async def documents(self, collection: str, after: str, limit: int) -> tuple[DocumentInfo, ...]:
+    async def drop(self, name: str) -> int:
+        """Deletes a collection."""
+        raise NotSupported("DeleteCollection", "delete its documents with DeleteDocuments")
+
+    async def snapshot(self, collection: str) -> Copied:
+        """Copies what is kept."""
+        raise NotSupported("Snapshot", "stop the service and copy its store")
+
+    async def search_many(self, queries: Sequence[Query]) -> tuple[Results, ...]:
+        """Finds chunks, one search after another."""
+        return tuple([await self.search(query) for query in queries])
+
+    async def documents(self, collection: str, after: str, limit: int, table_id: str = "") -> tuple[DocumentInfo, ...]:
         """Lists documents."""
 
         def work(connection: sqlite3.Connection) -> tuple[DocumentInfo, ...]:

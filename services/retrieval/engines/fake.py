@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from citemesh.errors import AlreadyExists, NotFound
+from citemesh.errors import AlreadyExists, NotFound, NotSupported
 from services.retrieval import lexical
 from services.retrieval.domains import domain, suffix
 from services.retrieval.engine import (
     Chunk,
     CollectionInfo,
+    Copied,
     Deleted,
     DocumentInfo,
     Embedding,
@@ -72,6 +73,17 @@ class FakeEngine:
         """Lists collections."""
         return tuple(self._info(name) for name in sorted(self._collections) if name > after)[:limit]
 
+    async def drop(self, name: str) -> int:
+        """Deletes a collection."""
+        self._find(name)
+        del self._collections[name]
+        self._sequence += 1
+        return self._sequence
+
+    async def snapshot(self, collection: str) -> Copied:
+        """Has nothing on disk."""
+        raise NotSupported("a snapshot of a store in memory", "use the faiss engine")
+
     async def put(self, document: NewDocument) -> int:
         """Stores or replaces a document."""
         name = document.info.collection
@@ -90,16 +102,20 @@ class FakeEngine:
             raise NotFound("document", document_id, "ListDocuments answers the ids of a collection")
         return found.info, found.text if with_text else ""
 
-    async def documents(self, collection: str, after: str, limit: int) -> tuple[DocumentInfo, ...]:
+    async def documents(self, collection: str, after: str, limit: int, table_id: str = "") -> tuple[DocumentInfo, ...]:
         """Lists documents."""
         kept = self._find(collection).documents
-        return tuple(kept[name].info for name in sorted(kept) if name > after)[:limit]
+        infos = (kept[name].info for name in sorted(kept) if name > after)
+        return tuple(info for info in infos if info.table_id == table_id or not table_id)[:limit]
 
     async def delete(self, collection: str, document_ids: Sequence[str]) -> Deleted:
         """Deletes documents."""
         kept = self._find(collection).documents
         asked = list(dict.fromkeys(document_ids))
-        deleted = [name for name in asked if kept.pop(name, None) is not None]
+        tables = {info.table_id for info in (document.info for document in kept.values()) if info.table_id}
+        deleted = [name for name in asked if name in kept or name in tables]
+        for name in [name for name, document in kept.items() if {name, document.info.table_id} & set(deleted)]:
+            del kept[name]
         self._sequence += bool(deleted)
         return Deleted(tuple(deleted), tuple(name for name in asked if name not in deleted), self._sequence)
 
@@ -119,6 +135,10 @@ class FakeEngine:
             for row in (rows[item.key],)
         )
         return Results(tuple(found), self._sequence)
+
+    async def search_many(self, queries: Sequence[Query]) -> tuple[Results, ...]:
+        """Finds chunks, one search after another."""
+        return tuple([await self.search(query) for query in queries])
 
     async def without_tokens(self, digest: str, limit: int) -> tuple[Chunk, ...]:
         """Chunks that lack token ids of a tokenizer."""

@@ -33,7 +33,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a document is; fault comes with the state "failed"."""
+    """How far a document is; fault comes with the state "failed". Rows are those of a table, 0 for a document."""
 
     correlation_id: str
     state: State
@@ -41,6 +41,9 @@ class Progress:
     chunks: int = 0
     characters: int = 0
     fault: IngestFault | None = None
+    rows: int = 0
+    failed_rows: int = 0
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,29 +25,29 @@ _sym_db = _symbol_database.Default()
 from citemesh.api.common.v1 import span_pb2 as citemesh_dot_api_dot_common_dot_v1_dot_span__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n/citemesh/api/reranker/v1/reranker_service.proto\x12\x18\x63itemesh.api.reranker.v1\x1a!citemesh/api/common/v1/span.proto\"q\n\tCandidate\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12,\n\x0fretrieval_score\x18\x03 \x01(\x02H\x00R\x0eretrievalScore\x88\x01\x01\x42\x12\n\x10_retrieval_score\"\x7f\n\rRerankRequest\x12\x14\n\x05query\x18\x01 \x01(\tR\x05query\x12\x43\n\ncandidates\x18\x02 \x03(\x0b\x32#.citemesh.api.reranker.v1.CandidateR\ncandidates\x12\x13\n\x05top_k\x18\x03 \x01(\x05R\x04topK\"h\n\x0eRerankResponse\x12@\n\x07results\x18\x01 \x03(\x0b\x32&.citemesh.api.reranker.v1.RerankResultR\x07results\x12\x14\n\x05model\x18\x02 \x01(\tR\x05model\"U\n\x0cRerankResult\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n\x05score\x18\x02 \x01(\x02R\x05score\x12\x1f\n\x0bmodel_score\x18\x03 \x01(\x02R\nmodelScore\"\x92\x01\n\x10\x41ttributeRequest\x12\x1c\n\tsentences\x18\x01 \x03(\tR\tsentences\x12?\n\x08passages\x18\x02 \x03(\x0b\x32#.citemesh.api.reranker.v1.CandidateR\x08passages\x12\x1f\n\x0bmax_support\x18\x03 \x01(\x05R\nmaxSupport\"t\n\x11\x41ttributeResponse\x12I\n\x0c\x61ttributions\x18\x01 \x03(\x0b\x32%.citemesh.api.reranker.v1.AttributionR\x0c\x61ttributions\x12\x14\n\x05model\x18\x02 \x01(\tR\x05model\"J\n\x0b\x41ttribution\x12;\n\x07support\x18\x01 \x03(\x0b\x32!.citemesh.api.reranker.v1.SupportR\x07support\"\x8e\x01\n\x07Support\x12\x1d\n\npassage_id\x18\x01 \x01(\tR\tpassageId\x12\x14\n\x05score\x18\x02 \x01(\x02R\x05score\x12\x30\n\x04span\x18\x03 \x01(\x0b\x32\x1c.citemesh.api.common.v1.SpanR\x04span\x12\x1c\n\tsupported\x18\x04 \x01(\x08R\tsupported2\xd4\x01\n\x0fRerankerService\x12[\n\x06Rerank\x12\'.citemesh.api.reranker.v1.RerankRequest\x1a(.citemesh.api.reranker.v1.RerankResponse\x12\x64\n\tAttribute\x12*.citemesh.api.reranker.v1.AttributeRequest\x1a+.citemesh.api.reranker.v1.AttributeResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n/citemesh/api/reranker/v1/reranker_service.proto\x12\x18\x63itemesh.api.reranker.v1\x1a!citemesh/api/common/v1/span.proto\"\xc8\x01\n\tCandidate\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12,\n\x0fretrieval_score\x18\x03 \x01(\x02H\x00R\x0eretrievalScore\x88\x01\x01\x12#\n\rtoken_vectors\x18\x04 \x01(\x0cR\x0ctokenVectors\x12\x30\n\x14token_vectors_digest\x18\x05 \x01(\tR\x12tokenVectorsDigestB\x12\n\x10_retrieval_score\"\x7f\n\rRerankRequest\x12\x14\n\x05query\x18\x01 \x01(\tR\x05query\x12\x43\n\ncandidates\x18\x02 \x03(\x0b\x32#.citemesh.api.reranker.v1.CandidateR\ncandidates\x12\x13\n\x05top_k\x18\x03 \x01(\x05R\x04topK\"h\n\x0eRerankResponse\x12@\n\x07results\x18\x01 \x03(\x0b\x32&.citemesh.api.reranker.v1.RerankResultR\x07results\x12\x14\n\x05model\x18\x02 \x01(\tR\x05model\"U\n\x0cRerankResult\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n\x05score\x18\x02 \x01(\x02R\x05score\x12\x1f\n\x0bmodel_score\x18\x03 \x01(\x02R\nmodelScore\"\x92\x01\n\x10\x41ttributeRequest\x12\x1c\n\tsentences\x18\x01 \x03(\tR\tsentences\x12?\n\x08passages\x18\x02 \x03(\x0b\x32#.citemesh.api.reranker.v1.CandidateR\x08passages\x12\x1f\n\x0bmax_support\x18\x03 \x01(\x05R\nmaxSupport\"t\n\x11\x41ttributeResponse\x12I\n\x0c\x61ttributions\x18\x01 \x03(\x0b\x32%.citemesh.api.reranker.v1.AttributionR\x0c\x61ttributions\x12\x14\n\x05model\x18\x02 \x01(\tR\x05model\"J\n\x0b\x41ttribution\x12;\n\x07support\x18\x01 \x03(\x0b\x32!.citemesh.api.reranker.v1.SupportR\x07support\"\x8e\x01\n\x07Support\x12\x1d\n\npassage_id\x18\x01 \x01(\tR\tpassageId\x12\x14\n\x05score\x18\x02 \x01(\x02R\x05score\x12\x30\n\x04span\x18\x03 \x01(\x0b\x32\x1c.citemesh.api.common.v1.SpanR\x04span\x12\x1c\n\tsupported\x18\x04 \x01(\x08R\tsupported2\xd4\x01\n\x0fRerankerService\x12[\n\x06Rerank\x12\'.citemesh.api.reranker.v1.RerankRequest\x1a(.citemesh.api.reranker.v1.RerankResponse\x12\x64\n\tAttribute\x12*.citemesh.api.reranker.v1.AttributeRequest\x1a+.citemesh.api.reranker.v1.AttributeResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'citemesh.api.reranker.v1.reranker_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_CANDIDATE']._serialized_start=112
-  _globals['_CANDIDATE']._serialized_end=225
-  _globals['_RERANKREQUEST']._serialized_start=227
-  _globals['_RERANKREQUEST']._serialized_end=354
-  _globals['_RERANKRESPONSE']._serialized_start=356
-  _globals['_RERANKRESPONSE']._serialized_end=460
-  _globals['_RERANKRESULT']._serialized_start=462
-  _globals['_RERANKRESULT']._serialized_end=547
-  _globals['_ATTRIBUTEREQUEST']._serialized_start=550
-  _globals['_ATTRIBUTEREQUEST']._serialized_end=696
-  _globals['_ATTRIBUTERESPONSE']._serialized_start=698
-  _globals['_ATTRIBUTERESPONSE']._serialized_end=814
-  _globals['_ATTRIBUTION']._serialized_start=816
-  _globals['_ATTRIBUTION']._serialized_end=890
-  _globals['_SUPPORT']._serialized_start=893
-  _globals['_SUPPORT']._serialized_end=1035
-  _globals['_RERANKERSERVICE']._serialized_start=1038
-  _globals['_RERANKERSERVICE']._serialized_end=1250
+  _globals['_CANDIDATE']._serialized_start=113
+  _globals['_CANDIDATE']._serialized_end=313
+  _globals['_RERANKREQUEST']._serialized_start=315
+  _globals['_RERANKREQUEST']._serialized_end=442
+  _globals['_RERANKRESPONSE']._serialized_start=444
+  _globals['_RERANKRESPONSE']._serialized_end=548
+  _globals['_RERANKRESULT']._serialized_start=550
+  _globals['_RERANKRESULT']._serialized_end=635
+  _globals['_ATTRIBUTEREQUEST']._serialized_start=638
+  _globals['_ATTRIBUTEREQUEST']._serialized_end=784
+  _globals['_ATTRIBUTERESPONSE']._serialized_start=786
+  _globals['_ATTRIBUTERESPONSE']._serialized_end=902
+  _globals['_ATTRIBUTION']._serialized_start=904
+  _globals['_ATTRIBUTION']._serialized_end=978
+  _globals['_SUPPORT']._serialized_start=981
+  _globals['_SUPPORT']._serialized_end=1123
+  _globals['_RERANKERSERVICE']._serialized_start=1126
+  _globals['_RERANKERSERVICE']._serialized_end=1338
 # @@protoc_insertion_point(module_scope)

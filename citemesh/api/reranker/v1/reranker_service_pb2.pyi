@@ -8,14 +8,18 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Candidate(_message.Message):
-    __slots__ = ("id", "text", "retrieval_score")
+    __slots__ = ("id", "text", "retrieval_score", "token_vectors", "token_vectors_digest")
     ID_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     RETRIEVAL_SCORE_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_VECTORS_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_VECTORS_DIGEST_FIELD_NUMBER: _ClassVar[int]
     id: str
     text: str
     retrieval_score: float
-    def __init__(self, id: _Optional[str] = ..., text: _Optional[str] = ..., retrieval_score: _Optional[float] = ...) -> None: ...
+    token_vectors: bytes
+    token_vectors_digest: str
+    def __init__(self, id: _Optional[str] = ..., text: _Optional[str] = ..., retrieval_score: _Optional[float] = ..., token_vectors: _Optional[bytes] = ..., token_vectors_digest: _Optional[str] = ...) -> None: ...
 
 class RerankRequest(_message.Message):
     __slots__ = ("query", "candidates", "top_k")

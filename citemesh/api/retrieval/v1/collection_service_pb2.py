@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n2citemesh/api/retrieval/v1/collection_service.proto\x12\x19\x63itemesh.api.retrieval.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd8\x01\n\nCollection\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\'\n\x0f\x65mbedding_model\x18\x02 \x01(\tR\x0e\x65mbeddingModel\x12\x1c\n\tdimension\x18\x03 \x01(\x05R\tdimension\x12\x1c\n\tdocuments\x18\x04 \x01(\x03R\tdocuments\x12\x16\n\x06\x63hunks\x18\x05 \x01(\x03R\x06\x63hunks\x12\x39\n\ncreated_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tcreatedAt\"V\n\x17\x43reateCollectionRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\'\n\x0f\x65mbedding_model\x18\x02 \x01(\tR\x0e\x65mbeddingModel\"a\n\x18\x43reateCollectionResponse\x12\x45\n\ncollection\x18\x01 \x01(\x0b\x32%.citemesh.api.retrieval.v1.CollectionR\ncollection\"T\n\x16ListCollectionsRequest\x12\x1b\n\tpage_size\x18\x01 \x01(\x05R\x08pageSize\x12\x1d\n\npage_token\x18\x02 \x01(\tR\tpageToken\"\x8a\x01\n\x17ListCollectionsResponse\x12G\n\x0b\x63ollections\x18\x01 \x03(\x0b\x32%.citemesh.api.retrieval.v1.CollectionR\x0b\x63ollections\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"*\n\x14GetCollectionRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\"^\n\x15GetCollectionResponse\x12\x45\n\ncollection\x18\x01 \x01(\x0b\x32%.citemesh.api.retrieval.v1.CollectionR\ncollection\"-\n\x17\x44\x65leteCollectionRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\"\x1a\n\x18\x44\x65leteCollectionResponse\"%\n\x0fSnapshotRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\"Y\n\x10SnapshotResponse\x12\x1c\n\tdirectory\x18\x01 \x01(\tR\tdirectory\x12\'\n\x0fsequence_number\x18\x02 \x01(\x03R\x0esequenceNumber2\xe0\x04\n\x11\x43ollectionService\x12{\n\x10\x43reateCollection\x12\x32.citemesh.api.retrieval.v1.CreateCollectionRequest\x1a\x33.citemesh.api.retrieval.v1.CreateCollectionResponse\x12x\n\x0fListCollections\x12\x31.citemesh.api.retrieval.v1.ListCollectionsRequest\x1a\x32.citemesh.api.retrieval.v1.ListCollectionsResponse\x12r\n\rGetCollection\x12/.citemesh.api.retrieval.v1.GetCollectionRequest\x1a\x30.citemesh.api.retrieval.v1.GetCollectionResponse\x12{\n\x10\x44\x65leteCollection\x12\x32.citemesh.api.retrieval.v1.DeleteCollectionRequest\x1a\x33.citemesh.api.retrieval.v1.DeleteCollectionResponse\x12\x63\n\x08Snapshot\x12*.citemesh.api.retrieval.v1.SnapshotRequest\x1a+.citemesh.api.retrieval.v1.SnapshotResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n2citemesh/api/retrieval/v1/collection_service.proto\x12\x19\x63itemesh.api.retrieval.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9b\x02\n\nCollection\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\'\n\x0f\x65mbedding_model\x18\x02 \x01(\tR\x0e\x65mbeddingModel\x12\x1c\n\tdimension\x18\x03 \x01(\x05R\tdimension\x12\x1c\n\tdocuments\x18\x04 \x01(\x03R\tdocuments\x12\x16\n\x06\x63hunks\x18\x05 \x01(\x03R\x06\x63hunks\x12\x39\n\ncreated_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tcreatedAt\x12+\n\x11unreadable_chunks\x18\x07 \x01(\x03R\x10unreadableChunks\x12\x14\n\x05index\x18\x08 \x01(\tR\x05index\"V\n\x17\x43reateCollectionRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\'\n\x0f\x65mbedding_model\x18\x02 \x01(\tR\x0e\x65mbeddingModel\"a\n\x18\x43reateCollectionResponse\x12\x45\n\ncollection\x18\x01 \x01(\x0b\x32%.citemesh.api.retrieval.v1.CollectionR\ncollection\"T\n\x16ListCollectionsRequest\x12\x1b\n\tpage_size\x18\x01 \x01(\x05R\x08pageSize\x12\x1d\n\npage_token\x18\x02 \x01(\tR\tpageToken\"\x8a\x01\n\x17ListCollectionsResponse\x12G\n\x0b\x63ollections\x18\x01 \x03(\x0b\x32%.citemesh.api.retrieval.v1.CollectionR\x0b\x63ollections\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"*\n\x14GetCollectionRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\"^\n\x15GetCollectionResponse\x12\x45\n\ncollection\x18\x01 \x01(\x0b\x32%.citemesh.api.retrieval.v1.CollectionR\ncollection\"-\n\x17\x44\x65leteCollectionRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\"C\n\x18\x44\x65leteCollectionResponse\x12\'\n\x0fsequence_number\x18\x01 \x01(\x03R\x0esequenceNumber\"%\n\x0fSnapshotRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\"\x8f\x01\n\x10SnapshotResponse\x12\x1c\n\tdirectory\x18\x01 \x01(\tR\tdirectory\x12\'\n\x0fsequence_number\x18\x02 \x01(\x03R\x0esequenceNumber\x12\x1c\n\tdocuments\x18\x03 \x01(\x03R\tdocuments\x12\x16\n\x06\x63hunks\x18\x04 \x01(\x03R\x06\x63hunks2\xe0\x04\n\x11\x43ollectionService\x12{\n\x10\x43reateCollection\x12\x32.citemesh.api.retrieval.v1.CreateCollectionRequest\x1a\x33.citemesh.api.retrieval.v1.CreateCollectionResponse\x12x\n\x0fListCollections\x12\x31.citemesh.api.retrieval.v1.ListCollectionsRequest\x1a\x32.citemesh.api.retrieval.v1.ListCollectionsResponse\x12r\n\rGetCollection\x12/.citemesh.api.retrieval.v1.GetCollectionRequest\x1a\x30.citemesh.api.retrieval.v1.GetCollectionResponse\x12{\n\x10\x44\x65leteCollection\x12\x32.citemesh.api.retrieval.v1.DeleteCollectionRequest\x1a\x33.citemesh.api.retrieval.v1.DeleteCollectionResponse\x12\x63\n\x08Snapshot\x12*.citemesh.api.retrieval.v1.SnapshotRequest\x1a+.citemesh.api.retrieval.v1.SnapshotResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,27 +33,27 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'citemesh.api.retrieval.v1.c
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_COLLECTION']._serialized_start=115
-  _globals['_COLLECTION']._serialized_end=331
-  _globals['_CREATECOLLECTIONREQUEST']._serialized_start=333
-  _globals['_CREATECOLLECTIONREQUEST']._serialized_end=419
-  _globals['_CREATECOLLECTIONRESPONSE']._serialized_start=421
-  _globals['_CREATECOLLECTIONRESPONSE']._serialized_end=518
-  _globals['_LISTCOLLECTIONSREQUEST']._serialized_start=520
-  _globals['_LISTCOLLECTIONSREQUEST']._serialized_end=604
-  _globals['_LISTCOLLECTIONSRESPONSE']._serialized_start=607
-  _globals['_LISTCOLLECTIONSRESPONSE']._serialized_end=745
-  _globals['_GETCOLLECTIONREQUEST']._serialized_start=747
-  _globals['_GETCOLLECTIONREQUEST']._serialized_end=789
-  _globals['_GETCOLLECTIONRESPONSE']._serialized_start=791
-  _globals['_GETCOLLECTIONRESPONSE']._serialized_end=885
-  _globals['_DELETECOLLECTIONREQUEST']._serialized_start=887
-  _globals['_DELETECOLLECTIONREQUEST']._serialized_end=932
-  _globals['_DELETECOLLECTIONRESPONSE']._serialized_start=934
-  _globals['_DELETECOLLECTIONRESPONSE']._serialized_end=960
-  _globals['_SNAPSHOTREQUEST']._serialized_start=962
-  _globals['_SNAPSHOTREQUEST']._serialized_end=999
-  _globals['_SNAPSHOTRESPONSE']._serialized_start=1001
-  _globals['_SNAPSHOTRESPONSE']._serialized_end=1090
-  _globals['_COLLECTIONSERVICE']._serialized_start=1093
-  _globals['_COLLECTIONSERVICE']._serialized_end=1701
+  _globals['_COLLECTION']._serialized_end=398
+  _globals['_CREATECOLLECTIONREQUEST']._serialized_start=400
+  _globals['_CREATECOLLECTIONREQUEST']._serialized_end=486
+  _globals['_CREATECOLLECTIONRESPONSE']._serialized_start=488
+  _globals['_CREATECOLLECTIONRESPONSE']._serialized_end=585
+  _globals['_LISTCOLLECTIONSREQUEST']._serialized_start=587
+  _globals['_LISTCOLLECTIONSREQUEST']._serialized_end=671
+  _globals['_LISTCOLLECTIONSRESPONSE']._serialized_start=674
+  _globals['_LISTCOLLECTIONSRESPONSE']._serialized_end=812
+  _globals['_GETCOLLECTIONREQUEST']._serialized_start=814
+  _globals['_GETCOLLECTIONREQUEST']._serialized_end=856
+  _globals['_GETCOLLECTIONRESPONSE']._serialized_start=858
+  _globals['_GETCOLLECTIONRESPONSE']._serialized_end=952
+  _globals['_DELETECOLLECTIONREQUEST']._serialized_start=954
+  _globals['_DELETECOLLECTIONREQUEST']._serialized_end=999
+  _globals['_DELETECOLLECTIONRESPONSE']._serialized_start=1001
+  _globals['_DELETECOLLECTIONRESPONSE']._serialized_end=1068
+  _globals['_SNAPSHOTREQUEST']._serialized_start=1070
+  _globals['_SNAPSHOTREQUEST']._serialized_end=1107
+  _globals['_SNAPSHOTRESPONSE']._serialized_start=1110
+  _globals['_SNAPSHOTRESPONSE']._serialized_end=1253
+  _globals['_COLLECTIONSERVICE']._serialized_start=1256
+  _globals['_COLLECTIONSERVICE']._serialized_end=1864
 # @@protoc_insertion_point(module_scope)

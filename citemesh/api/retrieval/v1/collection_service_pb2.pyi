@@ -10,20 +10,24 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Collection(_message.Message):
-    __slots__ = ("name", "embedding_model", "dimension", "documents", "chunks", "created_at")
+    __slots__ = ("name", "embedding_model", "dimension", "documents", "chunks", "created_at", "unreadable_chunks", "index")
     NAME_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_MODEL_FIELD_NUMBER: _ClassVar[int]
     DIMENSION_FIELD_NUMBER: _ClassVar[int]
     DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
     CHUNKS_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    UNREADABLE_CHUNKS_FIELD_NUMBER: _ClassVar[int]
+    INDEX_FIELD_NUMBER: _ClassVar[int]
     name: str
     embedding_model: str
     dimension: int
     documents: int
     chunks: int
     created_at: _timestamp_pb2.Timestamp
-    def __init__(self, name: _Optional[str] = ..., embedding_model: _Optional[str] = ..., dimension: _Optional[int] = ..., documents: _Optional[int] = ..., chunks: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    unreadable_chunks: int
+    index: str
+    def __init__(self, name: _Optional[str] = ..., embedding_model: _Optional[str] = ..., dimension: _Optional[int] = ..., documents: _Optional[int] = ..., chunks: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., unreadable_chunks: _Optional[int] = ..., index: _Optional[str] = ...) -> None: ...
 
 class CreateCollectionRequest(_message.Message):
     __slots__ = ("name", "embedding_model")
@@ -74,8 +78,10 @@ class DeleteCollectionRequest(_message.Message):
     def __init__(self, name: _Optional[str] = ...) -> None: ...
 
 class DeleteCollectionResponse(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
+    __slots__ = ("sequence_number",)
+    SEQUENCE_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    sequence_number: int
+    def __init__(self, sequence_number: _Optional[int] = ...) -> None: ...
 
 class SnapshotRequest(_message.Message):
     __slots__ = ("name",)
@@ -84,9 +90,13 @@ class SnapshotRequest(_message.Message):
     def __init__(self, name: _Optional[str] = ...) -> None: ...
 
 class SnapshotResponse(_message.Message):
-    __slots__ = ("directory", "sequence_number")
+    __slots__ = ("directory", "sequence_number", "documents", "chunks")
     DIRECTORY_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
+    CHUNKS_FIELD_NUMBER: _ClassVar[int]
     directory: str
     sequence_number: int
-    def __init__(self, directory: _Optional[str] = ..., sequence_number: _Optional[int] = ...) -> None: ...
+    documents: int
+    chunks: int
+    def __init__(self, directory: _Optional[str] = ..., sequence_number: _Optional[int] = ..., documents: _Optional[int] = ..., chunks: _Optional[int] = ...) -> None: ...

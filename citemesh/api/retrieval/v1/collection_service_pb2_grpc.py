@@ -88,14 +88,14 @@ class CollectionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteCollection(self, request, context):
-        """Deletes a collection and its documents. Not built yet: UNIMPLEMENTED.
+        """Deletes a collection and its documents. NOT_FOUND where there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Snapshot(self, request, context):
-        """Copies a collection consistently while it serves. Not built yet: UNIMPLEMENTED.
+        """Copies a collection, or all of them, consistently while they serve. `citemesh restore` makes a store of the copy.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

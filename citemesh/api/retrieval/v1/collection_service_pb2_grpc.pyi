@@ -40,9 +40,9 @@ class CollectionServiceStub:
     GetCollection: _grpc.UnaryUnaryMultiCallable[_collection_service_pb2.GetCollectionRequest, _collection_service_pb2.GetCollectionResponse]
     """Reads one collection. NOT_FOUND where there is none."""
     DeleteCollection: _grpc.UnaryUnaryMultiCallable[_collection_service_pb2.DeleteCollectionRequest, _collection_service_pb2.DeleteCollectionResponse]
-    """Deletes a collection and its documents. Not built yet: UNIMPLEMENTED."""
+    """Deletes a collection and its documents. NOT_FOUND where there is none."""
     Snapshot: _grpc.UnaryUnaryMultiCallable[_collection_service_pb2.SnapshotRequest, _collection_service_pb2.SnapshotResponse]
-    """Copies a collection consistently while it serves. Not built yet: UNIMPLEMENTED."""
+    """Copies a collection, or all of them, consistently while they serve. `citemesh restore` makes a store of the copy."""
 
 @_typing.type_check_only
 class CollectionServiceAsyncStub(CollectionServiceStub):
@@ -56,9 +56,9 @@ class CollectionServiceAsyncStub(CollectionServiceStub):
     GetCollection: _aio.UnaryUnaryMultiCallable[_collection_service_pb2.GetCollectionRequest, _collection_service_pb2.GetCollectionResponse]  # type: ignore[assignment]
     """Reads one collection. NOT_FOUND where there is none."""
     DeleteCollection: _aio.UnaryUnaryMultiCallable[_collection_service_pb2.DeleteCollectionRequest, _collection_service_pb2.DeleteCollectionResponse]  # type: ignore[assignment]
-    """Deletes a collection and its documents. Not built yet: UNIMPLEMENTED."""
+    """Deletes a collection and its documents. NOT_FOUND where there is none."""
     Snapshot: _aio.UnaryUnaryMultiCallable[_collection_service_pb2.SnapshotRequest, _collection_service_pb2.SnapshotResponse]  # type: ignore[assignment]
-    """Copies a collection consistently while it serves. Not built yet: UNIMPLEMENTED."""
+    """Copies a collection, or all of them, consistently while they serve. `citemesh restore` makes a store of the copy."""
 
 class CollectionServiceServicer(metaclass=_abc_1.ABCMeta):
     """Keeps collections: sets of documents that are searched together."""
@@ -93,7 +93,7 @@ class CollectionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _collection_service_pb2.DeleteCollectionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_collection_service_pb2.DeleteCollectionResponse, _abc.Awaitable[_collection_service_pb2.DeleteCollectionResponse]]:
-        """Deletes a collection and its documents. Not built yet: UNIMPLEMENTED."""
+        """Deletes a collection and its documents. NOT_FOUND where there is none."""
 
     @_abc_1.abstractmethod
     def Snapshot(
@@ -101,6 +101,6 @@ class CollectionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _collection_service_pb2.SnapshotRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_collection_service_pb2.SnapshotResponse, _abc.Awaitable[_collection_service_pb2.SnapshotResponse]]:
-        """Copies a collection consistently while it serves. Not built yet: UNIMPLEMENTED."""
+        """Copies a collection, or all of them, consistently while they serve. `citemesh restore` makes a store of the copy."""
 
 def add_CollectionServiceServicer_to_server(servicer: CollectionServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

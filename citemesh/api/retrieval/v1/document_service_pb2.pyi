@@ -72,20 +72,26 @@ class DocumentEnd(_message.Message):
     def __init__(self) -> None: ...
 
 class IngestResponse(_message.Message):
-    __slots__ = ("correlation_id", "document_id", "state", "chunks", "characters", "error")
+    __slots__ = ("correlation_id", "document_id", "state", "chunks", "characters", "error", "rows", "failed_rows", "notices")
     CORRELATION_ID_FIELD_NUMBER: _ClassVar[int]
     DOCUMENT_ID_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     CHUNKS_FIELD_NUMBER: _ClassVar[int]
     CHARACTERS_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    FAILED_ROWS_FIELD_NUMBER: _ClassVar[int]
+    NOTICES_FIELD_NUMBER: _ClassVar[int]
     correlation_id: str
     document_id: str
     state: IngestState
     chunks: int
     characters: int
     error: IngestError
-    def __init__(self, correlation_id: _Optional[str] = ..., document_id: _Optional[str] = ..., state: _Optional[_Union[IngestState, str]] = ..., chunks: _Optional[int] = ..., characters: _Optional[int] = ..., error: _Optional[_Union[IngestError, _Mapping]] = ...) -> None: ...
+    rows: int
+    failed_rows: int
+    notices: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, correlation_id: _Optional[str] = ..., document_id: _Optional[str] = ..., state: _Optional[_Union[IngestState, str]] = ..., chunks: _Optional[int] = ..., characters: _Optional[int] = ..., error: _Optional[_Union[IngestError, _Mapping]] = ..., rows: _Optional[int] = ..., failed_rows: _Optional[int] = ..., notices: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class IngestError(_message.Message):
     __slots__ = ("reason", "message", "remedy")
@@ -98,7 +104,7 @@ class IngestError(_message.Message):
     def __init__(self, reason: _Optional[str] = ..., message: _Optional[str] = ..., remedy: _Optional[str] = ...) -> None: ...
 
 class Document(_message.Message):
-    __slots__ = ("document_id", "collection", "title", "uri", "source_type", "language", "content_sha256", "size_bytes", "characters", "chunks", "pages", "ingested_at", "metadata")
+    __slots__ = ("document_id", "collection", "title", "uri", "source_type", "language", "content_sha256", "size_bytes", "characters", "chunks", "pages", "ingested_at", "metadata", "table_id")
     class MetadataEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -119,6 +125,7 @@ class Document(_message.Message):
     PAGES_FIELD_NUMBER: _ClassVar[int]
     INGESTED_AT_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
+    TABLE_ID_FIELD_NUMBER: _ClassVar[int]
     document_id: str
     collection: str
     title: str
@@ -132,7 +139,8 @@ class Document(_message.Message):
     pages: int
     ingested_at: _timestamp_pb2.Timestamp
     metadata: _containers.ScalarMap[str, str]
-    def __init__(self, document_id: _Optional[str] = ..., collection: _Optional[str] = ..., title: _Optional[str] = ..., uri: _Optional[str] = ..., source_type: _Optional[str] = ..., language: _Optional[str] = ..., content_sha256: _Optional[str] = ..., size_bytes: _Optional[int] = ..., characters: _Optional[int] = ..., chunks: _Optional[int] = ..., pages: _Optional[int] = ..., ingested_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., metadata: _Optional[_Mapping[str, str]] = ...) -> None: ...
+    table_id: str
+    def __init__(self, document_id: _Optional[str] = ..., collection: _Optional[str] = ..., title: _Optional[str] = ..., uri: _Optional[str] = ..., source_type: _Optional[str] = ..., language: _Optional[str] = ..., content_sha256: _Optional[str] = ..., size_bytes: _Optional[int] = ..., characters: _Optional[int] = ..., chunks: _Optional[int] = ..., pages: _Optional[int] = ..., ingested_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., metadata: _Optional[_Mapping[str, str]] = ..., table_id: _Optional[str] = ...) -> None: ...
 
 class GetDocumentRequest(_message.Message):
     __slots__ = ("collection", "document_id", "span", "without_text")
@@ -157,14 +165,16 @@ class GetDocumentResponse(_message.Message):
     def __init__(self, document: _Optional[_Union[Document, _Mapping]] = ..., text: _Optional[str] = ..., span: _Optional[_Union[_span_pb2.Span, _Mapping]] = ...) -> None: ...
 
 class ListDocumentsRequest(_message.Message):
-    __slots__ = ("collection", "page_size", "page_token")
+    __slots__ = ("collection", "page_size", "page_token", "table_id")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    TABLE_ID_FIELD_NUMBER: _ClassVar[int]
     collection: str
     page_size: int
     page_token: str
-    def __init__(self, collection: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    table_id: str
+    def __init__(self, collection: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., table_id: _Optional[str] = ...) -> None: ...
 
 class ListDocumentsResponse(_message.Message):
     __slots__ = ("documents", "next_page_token")

