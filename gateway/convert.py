@@ -1,7 +1,13 @@
 """Messages of the query service to plain values and back."""
 
+from datetime import UTC, datetime
+from typing import Literal
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
 from citemesh.api.common.v1 import span_pb2, usage_pb2
 from citemesh.api.query.v1 import query_service_pb2 as pb
+from citemesh.api.retrieval.v1 import retrieval_service_pb2 as search_pb
 from citemesh.client import types
 from citemesh.errors import InvalidInput
 
@@ -11,6 +17,19 @@ MODES = {
     pb.ANSWER_MODE_EXTRACTIVE: "extractive",
 }
 MODE_CODES = {name: code for code, name in MODES.items()}
+LENGTHS = {
+    pb.ANSWER_LENGTH_UNSPECIFIED: "",
+    pb.ANSWER_LENGTH_SHORT: "short",
+    pb.ANSWER_LENGTH_STANDARD: "standard",
+    pb.ANSWER_LENGTH_DETAILED: "detailed",
+}
+STYLES = {
+    pb.ANSWER_STYLE_UNSPECIFIED: "",
+    pb.ANSWER_STYLE_PROSE: "prose",
+    pb.ANSWER_STYLE_LIST: "list",
+    pb.ANSWER_STYLE_STEPS: "steps",
+}
+ROLES = {pb.TURN_ROLE_USER: "user", pb.TURN_ROLE_ASSISTANT: "assistant"}
 FINISHES = {
     "complete": pb.ANSWER_FINISH_COMPLETE,
     "length": pb.ANSWER_FINISH_LENGTH,
@@ -20,9 +39,13 @@ FINISHES = {
 
 
 def question(request: pb.AskRequest) -> types.Question:
-    """What is asked. Raises InvalidInput for a mode that this version doesn't know."""
+    """What is asked. Raises InvalidInput for a value that this version doesn't know."""
     if request.mode not in MODES:
         raise InvalidInput("mode", f"{request.mode} is no mode", "use GENERATED or EXTRACTIVE")
+    if request.length not in LENGTHS:
+        raise InvalidInput("length", f"{request.length} is no length", "use SHORT, STANDARD or DETAILED")
+    if request.style not in STYLES:
+        raise InvalidInput("style", f"{request.style} is no style", "use PROSE, LIST or STEPS")
     return types.Question(
         question=request.question,
         collection=request.collection,
@@ -31,7 +54,57 @@ def question(request: pb.AskRequest) -> types.Question:
         source_types=tuple(request.source_types),
         temperature=request.temperature if request.HasField("temperature") else None,
         thread_id=request.thread_id,
+        filter=search_filter(request.filter),
+        more_collections=tuple(request.more_collections),
+        answer_language=request.answer_language,
+        length=LENGTHS[request.length],
+        style=STYLES[request.style],
+        related_questions=request.related_questions,
+        skip_cache=request.skip_cache,
+        max_hops=request.max_hops,
+        history=tuple(_turn(at, turn) for at, turn in enumerate(request.history)),
+        start_thread=request.start_thread,
     )
+
+
+def search_filter(message: search_pb.SearchFilter) -> types.SearchFilter:
+    """What a source must be; retrieval checks the values. Raises InvalidInput for a time that is none."""
+    return types.SearchFilter(
+        document_ids=tuple(message.document_ids),
+        source_types=tuple(message.source_types),
+        domains=tuple(message.domains),
+        languages=tuple(message.languages),
+        published_after=_time(message, "published_after"),
+        published_before=_time(message, "published_before"),
+        metadata=dict(message.metadata),
+        conditions=tuple(map(_condition, message.conditions)),
+    )
+
+
+def _condition(message: search_pb.MetadataCondition) -> types.MetadataCondition:
+    if message.HasField("number"):
+        low = getattr(message.number, "from") if message.number.HasField("from") else None
+        high = message.number.to if message.number.HasField("to") else None
+        return types.MetadataCondition(message.key, numbers=(low, high))
+    if message.HasField("text"):
+        return types.MetadataCondition(message.key, texts=(getattr(message.text, "from"), message.text.to))
+    return types.MetadataCondition(message.key, any_of=tuple(message.any_of.values))
+
+
+def _time(message: search_pb.SearchFilter, field: Literal["published_after", "published_before"]) -> datetime | None:
+    if not message.HasField(field):
+        return None
+    stamp: Timestamp = getattr(message, field)
+    try:
+        return stamp.ToDatetime(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise InvalidInput(f"filter.{field}", "it is no date", "send a date of the years 1 to 9999") from None
+
+
+def _turn(at: int, turn: pb.EarlierTurn) -> tuple[str, str]:
+    if turn.role not in ROLES:
+        raise InvalidInput(f"history[{at}].role", f"{turn.role} is no role", "use USER or ASSISTANT")
+    return ROLES[turn.role], turn.text
 
 
 def response(event: types.AskEvent) -> pb.AskResponse:
@@ -47,6 +120,8 @@ def response(event: types.AskEvent) -> pb.AskResponse:
             return pb.AskResponse(delta=pb.DeltaEvent(text=event.text))
         case types.CitationEvent():
             return pb.AskResponse(citation=_citation_event(event))
+        case types.FollowUpsEvent():
+            return pb.AskResponse(follow_ups=pb.FollowUpsEvent(questions=event.questions))
         case types.DoneEvent():
             return pb.AskResponse(done=_done(event))
 
@@ -104,4 +179,7 @@ def _done(event: types.DoneEvent) -> pb.DoneEvent:
         timings=timings,
         notice=event.notice,
         model=event.model,
+        thread_id=event.thread_id,
+        cached=event.cached,
+        searches=event.searches,
     )

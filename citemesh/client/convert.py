@@ -125,7 +125,7 @@ def search(value: types.Search) -> retrieval_service_pb2.SearchRequest:
         query=value.query,
         top_k=value.top_k,
         mode=f"SEARCH_MODE_{value.mode.upper() or 'UNSPECIFIED'}",
-        filter=_filter(value.filter),
+        filter=search_filter(value.filter),
         with_token_ids=value.with_token_ids,
         with_token_vectors=value.with_token_vectors,
         fusion=f"FUSION_{value.fusion.upper() or 'UNSPECIFIED'}",
@@ -139,7 +139,8 @@ def search_answer(message: retrieval_service_pb2.SearchResponse) -> types.Search
     return types.SearchAnswer(tuple(map(passage, message.passages)), message.sequence_number, tuple(message.notices))
 
 
-def _filter(value: types.SearchFilter) -> retrieval_service_pb2.SearchFilter:
+def search_filter(value: types.SearchFilter) -> retrieval_service_pb2.SearchFilter:
+    """What a passage's document must be, as a message."""
     return retrieval_service_pb2.SearchFilter(
         document_ids=value.document_ids,
         source_types=value.source_types,

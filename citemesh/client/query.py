@@ -43,6 +43,16 @@ def _request(question: types.Question) -> pb.AskRequest:
         source_types=question.source_types,
         temperature=question.temperature,
         thread_id=question.thread_id,
+        filter=convert.search_filter(question.filter),
+        more_collections=question.more_collections,
+        answer_language=question.answer_language,
+        length=f"ANSWER_LENGTH_{question.length.upper() or 'UNSPECIFIED'}",
+        style=f"ANSWER_STYLE_{question.style.upper() or 'UNSPECIFIED'}",
+        related_questions=question.related_questions,
+        skip_cache=question.skip_cache,
+        max_hops=question.max_hops,
+        history=(pb.EarlierTurn(role=f"TURN_ROLE_{role.upper()}", text=text) for role, text in question.history),
+        start_thread=question.start_thread,
     )
 
 
@@ -59,6 +69,8 @@ def _event(message: pb.AskResponse) -> types.AskEvent:
             return types.DeltaEvent(message.delta.text)
         case "citation":
             return _citation_event(message.citation)
+        case "follow_ups":
+            return types.FollowUpsEvent(tuple(message.follow_ups.questions))
         case "done":
             return _done(message.done)
         case _:
@@ -96,4 +108,7 @@ def _done(message: pb.DoneEvent) -> types.DoneEvent:
         timings={timing.step: timing.milliseconds for timing in message.timings},
         notice=message.notice,
         model=message.model,
+        thread_id=message.thread_id,
+        cached=message.cached,
+        searches=message.searches,
     )

@@ -362,14 +362,28 @@ class DoneEvent:
     timings: dict[str, float]
     notice: str
     model: str
+    thread_id: str = ""
+    cached: bool = False
+    searches: int = 0
 
 
-AskEvent = PlanEvent | SearchEvent | SourcesEvent | DeltaEvent | CitationEvent | DoneEvent
+@dataclass(frozen=True, slots=True)
+class FollowUpsEvent:
+    """Questions that a reader may want to ask next, best first."""
+
+    questions: tuple[str, ...]
+
+
+AskEvent = PlanEvent | SearchEvent | SourcesEvent | DeltaEvent | CitationEvent | FollowUpsEvent | DoneEvent
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What Ask takes; see AskRequest in the protos. mode: "", "generated" or "extractive"."""
+    """What Ask takes; see AskRequest in the protos. mode: "", "generated" or "extractive".
+
+    length: "", "short", "standard" or "detailed". style: "", "prose", "list" or "steps". history: (role, text) with
+    the roles "user" and "assistant", oldest first.
+    """
 
     question: str
     collection: str = ""
@@ -378,3 +392,13 @@ class Question:
     source_types: tuple[str, ...] = ()
     temperature: float | None = None
     thread_id: str = ""
+    filter: SearchFilter = field(default_factory=SearchFilter)
+    more_collections: tuple[str, ...] = ()
+    answer_language: str = ""
+    length: str = ""
+    style: str = ""
+    related_questions: int = 0
+    skip_cache: bool = False
+    max_hops: int = 0
+    history: tuple[tuple[str, str], ...] = ()
+    start_thread: bool = False

@@ -6,7 +6,7 @@ from citemesh.errors import InvalidInput, NotSupported
 LONGEST_QUESTION = 32768
 MOST_TOKENS = 4096
 MODES = ("", "generated", "extractive")
-SOURCE_TYPES = ("markdown", "text", "html", "pdf")
+SOURCE_TYPES = ("markdown", "text", "html", "pdf", "docx", "epub", "csv", "jsonl", "code")
 
 
 def check(question: Question) -> None:

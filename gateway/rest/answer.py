@@ -4,7 +4,15 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from citemesh.client.types import AskEvent, CitationEvent, DeltaEvent, DoneEvent, Source, SourcesEvent
+from citemesh.client.types import (
+    AskEvent,
+    CitationEvent,
+    DeltaEvent,
+    DoneEvent,
+    FollowUpsEvent,
+    Source,
+    SourcesEvent,
+)
 from gateway.rest.weave import Weaver
 
 
@@ -16,6 +24,7 @@ class Answer:
     woven: str = ""
     sources: tuple[Source, ...] = ()
     sentences: list[CitationEvent] = field(default_factory=list)
+    follow_ups: tuple[str, ...] = ()
     done: DoneEvent | None = None
     weaver: Weaver = field(default_factory=Weaver)
 
@@ -28,6 +37,8 @@ class Answer:
                 self.sources = event.sources
             case CitationEvent():
                 self.sentences.append(event)
+            case FollowUpsEvent():
+                self.follow_ups = event.questions
             case DoneEvent():
                 self.done = event
             case _:

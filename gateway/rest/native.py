@@ -13,6 +13,7 @@ from citemesh.client.types import (
     CitationEvent,
     DeltaEvent,
     DoneEvent,
+    FollowUpsEvent,
     Location,
     PlanEvent,
     Question,
@@ -124,6 +125,8 @@ def named(event: AskEvent) -> tuple[str, dict[str, Any]]:
             return "delta", {"text": event.text}
         case CitationEvent():
             return "citation", sentence(event)
+        case FollowUpsEvent():
+            return "follow_ups", {"questions": list(event.questions)}
         case DoneEvent():
             return "done", finish(event)
 

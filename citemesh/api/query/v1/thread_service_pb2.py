@@ -22,32 +22,33 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from citemesh.api.query.v1 import query_service_pb2 as citemesh_dot_api_dot_query_dot_v1_dot_query__service__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*citemesh/api/query/v1/thread_service.proto\x12\x15\x63itemesh.api.query.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"v\n\x06Thread\x12\x1b\n\tthread_id\x18\x01 \x01(\tR\x08threadId\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x12\x39\n\nupdated_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tupdatedAt\":\n\x04Turn\x12\x1a\n\x08question\x18\x01 \x01(\tR\x08question\x12\x16\n\x06\x61nswer\x18\x02 \x01(\tR\x06\x61nswer\"/\n\x10GetThreadRequest\x12\x1b\n\tthread_id\x18\x01 \x01(\tR\x08threadId\"}\n\x11GetThreadResponse\x12\x35\n\x06thread\x18\x01 \x01(\x0b\x32\x1d.citemesh.api.query.v1.ThreadR\x06thread\x12\x31\n\x05turns\x18\x02 \x03(\x0b\x32\x1b.citemesh.api.query.v1.TurnR\x05turns\"P\n\x12ListThreadsRequest\x12\x1b\n\tpage_size\x18\x01 \x01(\x05R\x08pageSize\x12\x1d\n\npage_token\x18\x02 \x01(\tR\tpageToken\"v\n\x13ListThreadsResponse\x12\x37\n\x07threads\x18\x01 \x03(\x0b\x32\x1d.citemesh.api.query.v1.ThreadR\x07threads\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"2\n\x13\x44\x65leteThreadRequest\x12\x1b\n\tthread_id\x18\x01 \x01(\tR\x08threadId\"\x16\n\x14\x44\x65leteThreadResponse2\xbe\x02\n\rThreadService\x12^\n\tGetThread\x12\'.citemesh.api.query.v1.GetThreadRequest\x1a(.citemesh.api.query.v1.GetThreadResponse\x12\x64\n\x0bListThreads\x12).citemesh.api.query.v1.ListThreadsRequest\x1a*.citemesh.api.query.v1.ListThreadsResponse\x12g\n\x0c\x44\x65leteThread\x12*.citemesh.api.query.v1.DeleteThreadRequest\x1a+.citemesh.api.query.v1.DeleteThreadResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*citemesh/api/query/v1/thread_service.proto\x12\x15\x63itemesh.api.query.v1\x1a)citemesh/api/query/v1/query_service.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8c\x01\n\x06Thread\x12\x1b\n\tthread_id\x18\x01 \x01(\tR\x08threadId\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x12\x39\n\nupdated_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x14\n\x05turns\x18\x04 \x01(\x05R\x05turns\"\xee\x01\n\x04Turn\x12\x1a\n\x08question\x18\x01 \x01(\tR\x08question\x12\x16\n\x06\x61nswer\x18\x02 \x01(\tR\x06\x61nswer\x12\x37\n\x07sources\x18\x03 \x03(\x0b\x32\x1d.citemesh.api.query.v1.SourceR\x07sources\x12\x42\n\tcitations\x18\x04 \x03(\x0b\x32$.citemesh.api.query.v1.CitationEventR\tcitations\x12\x35\n\x08\x61sked_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x07\x61skedAt\"/\n\x10GetThreadRequest\x12\x1b\n\tthread_id\x18\x01 \x01(\tR\x08threadId\"}\n\x11GetThreadResponse\x12\x35\n\x06thread\x18\x01 \x01(\x0b\x32\x1d.citemesh.api.query.v1.ThreadR\x06thread\x12\x31\n\x05turns\x18\x02 \x03(\x0b\x32\x1b.citemesh.api.query.v1.TurnR\x05turns\"P\n\x12ListThreadsRequest\x12\x1b\n\tpage_size\x18\x01 \x01(\x05R\x08pageSize\x12\x1d\n\npage_token\x18\x02 \x01(\tR\tpageToken\"v\n\x13ListThreadsResponse\x12\x37\n\x07threads\x18\x01 \x03(\x0b\x32\x1d.citemesh.api.query.v1.ThreadR\x07threads\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"2\n\x13\x44\x65leteThreadRequest\x12\x1b\n\tthread_id\x18\x01 \x01(\tR\x08threadId\"\x16\n\x14\x44\x65leteThreadResponse2\xbe\x02\n\rThreadService\x12^\n\tGetThread\x12\'.citemesh.api.query.v1.GetThreadRequest\x1a(.citemesh.api.query.v1.GetThreadResponse\x12\x64\n\x0bListThreads\x12).citemesh.api.query.v1.ListThreadsRequest\x1a*.citemesh.api.query.v1.ListThreadsResponse\x12g\n\x0c\x44\x65leteThread\x12*.citemesh.api.query.v1.DeleteThreadRequest\x1a+.citemesh.api.query.v1.DeleteThreadResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'citemesh.api.query.v1.thread_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_THREAD']._serialized_start=102
-  _globals['_THREAD']._serialized_end=220
-  _globals['_TURN']._serialized_start=222
-  _globals['_TURN']._serialized_end=280
-  _globals['_GETTHREADREQUEST']._serialized_start=282
-  _globals['_GETTHREADREQUEST']._serialized_end=329
-  _globals['_GETTHREADRESPONSE']._serialized_start=331
-  _globals['_GETTHREADRESPONSE']._serialized_end=456
-  _globals['_LISTTHREADSREQUEST']._serialized_start=458
-  _globals['_LISTTHREADSREQUEST']._serialized_end=538
-  _globals['_LISTTHREADSRESPONSE']._serialized_start=540
-  _globals['_LISTTHREADSRESPONSE']._serialized_end=658
-  _globals['_DELETETHREADREQUEST']._serialized_start=660
-  _globals['_DELETETHREADREQUEST']._serialized_end=710
-  _globals['_DELETETHREADRESPONSE']._serialized_start=712
-  _globals['_DELETETHREADRESPONSE']._serialized_end=734
-  _globals['_THREADSERVICE']._serialized_start=737
-  _globals['_THREADSERVICE']._serialized_end=1055
+  _globals['_THREAD']._serialized_start=146
+  _globals['_THREAD']._serialized_end=286
+  _globals['_TURN']._serialized_start=289
+  _globals['_TURN']._serialized_end=527
+  _globals['_GETTHREADREQUEST']._serialized_start=529
+  _globals['_GETTHREADREQUEST']._serialized_end=576
+  _globals['_GETTHREADRESPONSE']._serialized_start=578
+  _globals['_GETTHREADRESPONSE']._serialized_end=703
+  _globals['_LISTTHREADSREQUEST']._serialized_start=705
+  _globals['_LISTTHREADSREQUEST']._serialized_end=785
+  _globals['_LISTTHREADSRESPONSE']._serialized_start=787
+  _globals['_LISTTHREADSRESPONSE']._serialized_end=905
+  _globals['_DELETETHREADREQUEST']._serialized_start=907
+  _globals['_DELETETHREADREQUEST']._serialized_end=957
+  _globals['_DELETETHREADRESPONSE']._serialized_start=959
+  _globals['_DELETETHREADRESPONSE']._serialized_end=981
+  _globals['_THREADSERVICE']._serialized_start=984
+  _globals['_THREADSERVICE']._serialized_end=1302
 # @@protoc_insertion_point(module_scope)

@@ -1,5 +1,6 @@
 import datetime
 
+from citemesh.api.query.v1 import query_service_pb2 as _query_service_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
@@ -10,22 +11,30 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Thread(_message.Message):
-    __slots__ = ("thread_id", "title", "updated_at")
+    __slots__ = ("thread_id", "title", "updated_at", "turns")
     THREAD_ID_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
     UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
+    TURNS_FIELD_NUMBER: _ClassVar[int]
     thread_id: str
     title: str
     updated_at: _timestamp_pb2.Timestamp
-    def __init__(self, thread_id: _Optional[str] = ..., title: _Optional[str] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    turns: int
+    def __init__(self, thread_id: _Optional[str] = ..., title: _Optional[str] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., turns: _Optional[int] = ...) -> None: ...
 
 class Turn(_message.Message):
-    __slots__ = ("question", "answer")
+    __slots__ = ("question", "answer", "sources", "citations", "asked_at")
     QUESTION_FIELD_NUMBER: _ClassVar[int]
     ANSWER_FIELD_NUMBER: _ClassVar[int]
+    SOURCES_FIELD_NUMBER: _ClassVar[int]
+    CITATIONS_FIELD_NUMBER: _ClassVar[int]
+    ASKED_AT_FIELD_NUMBER: _ClassVar[int]
     question: str
     answer: str
-    def __init__(self, question: _Optional[str] = ..., answer: _Optional[str] = ...) -> None: ...
+    sources: _containers.RepeatedCompositeFieldContainer[_query_service_pb2.Source]
+    citations: _containers.RepeatedCompositeFieldContainer[_query_service_pb2.CitationEvent]
+    asked_at: _timestamp_pb2.Timestamp
+    def __init__(self, question: _Optional[str] = ..., answer: _Optional[str] = ..., sources: _Optional[_Iterable[_Union[_query_service_pb2.Source, _Mapping]]] = ..., citations: _Optional[_Iterable[_Union[_query_service_pb2.CitationEvent, _Mapping]]] = ..., asked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class GetThreadRequest(_message.Message):
     __slots__ = ("thread_id",)

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class ThreadServiceStub:
-    """Keeps conversations. Not built yet: every call answers UNIMPLEMENTED.
+    """Keeps conversations, each for the caller who began it: no other caller can reach it by any field.
     """
 
     def __init__(self, channel):
@@ -53,7 +53,7 @@ class ThreadServiceStub:
 
 
 class ThreadServiceServicer:
-    """Keeps conversations. Not built yet: every call answers UNIMPLEMENTED.
+    """Keeps conversations, each for the caller who began it: no other caller can reach it by any field.
     """
 
     def GetThread(self, request, context):
@@ -104,7 +104,7 @@ def add_ThreadServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ThreadService:
-    """Keeps conversations. Not built yet: every call answers UNIMPLEMENTED.
+    """Keeps conversations, each for the caller who began it: no other caller can reach it by any field.
     """
 
     @staticmethod

@@ -27,7 +27,7 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class ThreadServiceStub:
-    """Keeps conversations. Not built yet: every call answers UNIMPLEMENTED."""
+    """Keeps conversations, each for the caller who began it: no other caller can reach it by any field."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -42,7 +42,7 @@ class ThreadServiceStub:
 
 @_typing.type_check_only
 class ThreadServiceAsyncStub(ThreadServiceStub):
-    """Keeps conversations. Not built yet: every call answers UNIMPLEMENTED."""
+    """Keeps conversations, each for the caller who began it: no other caller can reach it by any field."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetThread: _aio.UnaryUnaryMultiCallable[_thread_service_pb2.GetThreadRequest, _thread_service_pb2.GetThreadResponse]  # type: ignore[assignment]
@@ -53,7 +53,7 @@ class ThreadServiceAsyncStub(ThreadServiceStub):
     """Deletes a thread."""
 
 class ThreadServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Keeps conversations. Not built yet: every call answers UNIMPLEMENTED."""
+    """Keeps conversations, each for the caller who began it: no other caller can reach it by any field."""
 
     @_abc_1.abstractmethod
     def GetThread(
