@@ -106,7 +106,7 @@ BAD_BODIES: list[tuple[Any, str]] = [
     ({"query": "q", "collection": "\ud83d"}, "collection"),
     ({"query": "q", "temperature": float("nan")}, "temperature"),
     ({"query": "x" * 1_000_000}, "query"),
-    ({"query": "q", "source_preference": "docx"}, "source_preference"),
+    ({"query": "q", "source_preference": "video"}, "source_preference"),
     ({"query": "q", "source_preference": [1]}, "source_preference"),
     ({"query": "q", "max_tokens": "many"}, "max_tokens"),
     ({"query": "q", "max_tokens": True}, "max_tokens"),

@@ -118,7 +118,7 @@ async def test_deltas_do_not_wait_for_the_check() -> None:
         (Question("q", max_tokens=5000), "max_tokens"),
         (Question("q", temperature=3.0), "temperature"),
         (Question("q", mode="poetic"), "mode"),
-        (Question("q", source_types=("docx",)), "source_types"),
+        (Question("q", source_types=("video",)), "source_types"),
     ],
 )
 async def test_a_bad_question_is_refused_by_field(question: Question, field: str) -> None:
