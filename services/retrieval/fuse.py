@@ -1,12 +1,15 @@
-"""Fusion of dense and lexical results by min-max scores.
+"""Fusion of dense and lexical results, by min-max scores or by reciprocal ranks.
 
-Each part's scores are stretched to 0..1 over what that part found, then summed by weight: the convex combination that
-Bruch, Gai and Ingber (ACM TOIS 42, 2023, "An Analysis of Fusion Functions for Hybrid Retrieval") found to beat
-reciprocal ranks. A part that did not find a chunk adds nothing for it; a part that found nothing at all leaves the
-whole weight to the other.
+Min-max: each part's scores are stretched to 0..1 over what that part found, then summed by weight. That is the convex
+combination that Bruch, Gai and Ingber (ACM TOIS 42, 2023, "An Analysis of Fusion Functions for Hybrid Retrieval") found
+to beat reciprocal ranks. A part that did not find a chunk adds nothing for it; a part that found nothing at all leaves
+the whole weight to the other.
+
+Reciprocal ranks (Cormack, Clarke and Büttcher, SIGIR 2009): each part adds 1 / (60 + rank) by its weight, whatever its
+scores are. For parts whose scores can't be compared, such as those of two models.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 Scores = Mapping[int, float]
@@ -21,6 +24,8 @@ class Weights:
 
 
 EVEN = Weights()
+RANK_CONSTANT = 60
+"""Of reciprocal ranks, as in their paper: how little the first ranks stand out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +50,26 @@ def stretch(scores: Scores) -> dict[int, float]:
 
 def fuse(dense: Scores, lexical: Scores, weights: Weights, top_k: int) -> Sequence[Fused]:
     """The best chunks of both parts, at most top_k; ties go to the better dense score, then to the older chunk."""
+    return _summed(dense, lexical, stretch, weights)[:top_k]
+
+
+def fuse_ranks(dense: Scores, lexical: Scores, weights: Weights, top_k: int) -> Sequence[Fused]:
+    """As fuse, by reciprocal ranks: 1 is the first of both parts. Equal scores of a part rank by the older chunk."""
+    return _summed(dense, lexical, _reciprocal, weights)[:top_k]
+
+
+def rank(dense: Scores, lexical: Scores, top_k: int) -> Sequence[Fused]:
+    """The best of the one part that was asked for, with its own scores."""
+    scores = dense or lexical
+    fused = [Fused(key, score, dense.get(key), lexical.get(key)) for key, score in scores.items()]
+    return sorted(fused, key=_order)[:top_k]
+
+
+def _summed(
+    dense: Scores, lexical: Scores, scale: Callable[[Scores], dict[int, float]], weights: Weights
+) -> list[Fused]:
     share_dense, share_lexical = _shares(dense, lexical, weights)
-    by_dense, by_lexical = stretch(dense), stretch(lexical)
+    by_dense, by_lexical = scale(dense), scale(lexical)
     fused = [
         Fused(
             key=key,
@@ -56,14 +79,13 @@ def fuse(dense: Scores, lexical: Scores, weights: Weights, top_k: int) -> Sequen
         )
         for key in dense.keys() | lexical.keys()
     ]
-    return sorted(fused, key=_order)[:top_k]
+    return sorted(fused, key=_order)
 
 
-def rank(dense: Scores, lexical: Scores, top_k: int) -> Sequence[Fused]:
-    """The best of the one part that was asked for, with its own scores."""
-    scores = dense or lexical
-    fused = [Fused(key, score, dense.get(key), lexical.get(key)) for key, score in scores.items()]
-    return sorted(fused, key=_order)[:top_k]
+def _reciprocal(scores: Scores) -> dict[int, float]:
+    """1 for the best, 61 / 62 for the next, and so on."""
+    ordered = sorted(scores, key=lambda key: (-scores[key], key))
+    return {key: (RANK_CONSTANT + 1) / (RANK_CONSTANT + place) for place, key in enumerate(ordered, start=1)}
 
 
 def _shares(dense: Scores, lexical: Scores, weights: Weights) -> tuple[float, float]:

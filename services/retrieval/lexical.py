@@ -14,12 +14,12 @@ VERSION = 1
 
 MAX_QUERY_WORDS = 128
 _LONGEST_WORD = 64
-_UNSPACED = (
+UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
     "\u1100-\u11ff\u3041-\u30ff\u3105-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff"  # rare Han characters
 )
-_RUNS = re.compile(f"([{_UNSPACED}]+)|([^\\W_{_UNSPACED}]+)")
+_RUNS = re.compile(f"([{UNSPACED}]+)|([^\\W_{UNSPACED}]+)")
 
 
 def words(text: str) -> Iterator[str]:
@@ -65,4 +65,4 @@ def _pairs(run: str) -> Iterator[str]:
 
 
 def _is_single(word: str) -> bool:
-    return len(word) == 1 and re.match(f"[{_UNSPACED}]", word) is not None
+    return len(word) == 1 and re.match(f"[{UNSPACED}]", word) is not None

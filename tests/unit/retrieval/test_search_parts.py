@@ -1,22 +1,28 @@
 """Fusion and the words of the lexical index."""
 
 import sqlite3
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from services.retrieval import lexical
-from services.retrieval.fuse import Weights, fuse, rank
+from services.retrieval.fuse import Fused, Scores, Weights, fuse, fuse_ranks, rank
 
 SCORES = st.dictionaries(st.integers(0, 20), st.floats(-10, 10, width=32), max_size=12)
 
 
-@given(SCORES, SCORES, st.floats(0, 1), st.integers(1, 30))
+@pytest.mark.parametrize("way", [fuse, fuse_ranks])
+@given(dense=SCORES, words=SCORES, weight=st.floats(0, 1), top_k=st.integers(1, 30))
 def test_fused_scores_are_within_bounds_and_ordered(
-    dense: dict[int, float], words: dict[int, float], weight: float, top_k: int
+    way: Callable[[Scores, Scores, Weights, int], Sequence[Fused]],
+    dense: dict[int, float],
+    words: dict[int, float],
+    weight: float,
+    top_k: int,
 ) -> None:
-    found = fuse(dense, words, Weights(weight, 1 - weight), top_k)
+    found = way(dense, words, Weights(weight, 1 - weight), top_k)
     assert len(found) == min(top_k, len(dense.keys() | words.keys()))
     assert all(-1e-9 <= it.score <= 1 + 1e-9 for it in found)
     assert [it.score for it in found] == sorted((it.score for it in found), reverse=True)
@@ -34,6 +40,26 @@ def test_a_part_that_found_nothing_leaves_its_weight_to_the_other() -> None:
     assert [it.score for it in fuse({1: 0.5, 2: 0.1}, {}, Weights(), 2)] == [1.0, 0.0]
     assert [it.score for it in fuse({}, {7: 3.0}, Weights(), 2)] == [1.0]
     assert fuse({}, {}, Weights(), 2) == []
+
+
+def test_reciprocal_ranks_see_the_order_only() -> None:
+    dense, words = {1: 0.9, 2: 0.8, 3: 0.1}, {2: 12.0, 3: 2.0, 4: 1.0}
+    stretched = {key: 1000 * score**3 for key, score in dense.items()}
+    found = fuse_ranks(dense, words, Weights(), 4)
+    assert [it.key for it in found] == [2, 3, 1, 4]
+    assert [it.score for it in fuse_ranks(stretched, words, Weights(), 4)] == [it.score for it in found]
+    assert found[0].score == pytest.approx(0.5 * 61 / 62 + 0.5)
+    assert [it.score for it in fuse_ranks(dense, dense, Weights(), 1)] == [1.0]
+
+
+@given(SCORES, SCORES, st.floats(0, 1))
+def test_what_both_parts_rank_higher_is_fused_higher(
+    dense: dict[int, float], words: dict[int, float], weight: float
+) -> None:
+    place = {it.key: n for n, it in enumerate(fuse_ranks(dense, words, Weights(weight, 1 - weight), 99))}
+    both = dense.keys() & words.keys()
+    above = [(a, b) for a in both for b in both if dense[a] > dense[b] and words[a] > words[b]]
+    assert all(place[a] < place[b] for a, b in above)
 
 
 def test_ties_are_stable() -> None:

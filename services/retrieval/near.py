@@ -1,0 +1,120 @@
+"""Near-duplicate passages: signatures that tell how much of two texts is the same words in the same order.
+
+A signature is a MinHash (Broder 1997, "On the resemblance and containment of documents") over runs of three words,
+with one byte kept of each minimum (Li and König 2010, "b-Bit Minwise Hashing"). Words are those of the lexical index,
+so that scripts without spaces have runs of four characters. Two texts whose numbers differ are never near: rows of one
+table and the notes of two releases share nearly all their words and say different things. Of short texts, where one
+word is much of what they say, only equal ones are near.
+"""
+
+import hashlib
+import re
+import unicodedata
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from services.retrieval import lexical
+
+VERSION = f"1.{lexical.VERSION}"
+"""Changes whenever the same text would get another signature; those of different versions mustn't be compared."""
+
+THRESHOLD = 0.75
+"""Similarity from which two texts are near; measured, see docs/quality.md."""
+
+_RUN = 3
+_HASHES = 256
+_SHORT = 24
+"""Words below which only equal texts are near."""
+_DIGEST = 8
+_HEAD = 2 * _DIGEST
+_LETTER = f"[^\\W{lexical.UNSPACED}]"
+_NUMBER = re.compile(
+    rf"(?:(?<!\w)-)?{_LETTER}*\d(?:(?:{_LETTER}|[.,:/-])*{_LETTER})?%?|[〇零一二两三四五六七八九十百千万亿]+"
+)
+_FACTORS, _SHIFTS = np.random.default_rng(20250).integers(1, 1 << 63, (2, _HASHES, 1), np.uint64) | np.uint64(1)
+_MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)
+
+Hashes = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The place of a text in an order, and those after it that are near to it, each with its similarity."""
+
+    first: int
+    others: tuple[tuple[int, float], ...] = ()
+
+
+def signature(text: str) -> bytes:
+    """What a text is compared by: 16 bytes of a short one, else 272. Takes about 0.4 ms for 200 words."""
+    words = list(lexical.words(text))
+    plain = unicodedata.normalize("NFKC", text)
+    head = _digest(words or plain.split()) + _digest(_NUMBER.findall(plain))
+    return head if len(words) < _SHORT else head + _sketch(words)
+
+
+def similarity(one: bytes, other: bytes) -> float:
+    """Estimated share of runs of words that two texts have in common, 0 to 1; 0 where their numbers differ.
+
+    The standard error is at most 0.03. Texts of equal words have exactly 1.
+    """
+    if one == other:
+        return 1.0
+    if len(one) != len(other) or len(one) == _HEAD or one[_DIGEST:_HEAD] != other[_DIGEST:_HEAD]:
+        return 0.0
+    return _estimate(np.count_nonzero(_bytes(one) == _bytes(other)))
+
+
+def fold(signatures: Sequence[bytes], most: int, threshold: float = THRESHOLD) -> list[Group]:
+    """Gathers texts, given best first, under the best one that each is near to; at most `most` groups.
+
+    A text is compared with the first of each group only, so that all of a group are near to what stands for it. The
+    cost is bounded by texts times `most`. Texts that would open a group too many are left out.
+    """
+    groups: list[tuple[int, list[tuple[int, float]]]] = []
+    opened: dict[bytes, list[int]] = {}
+    for place, each in enumerate(signatures):
+        numbers = each[_DIGEST:_HEAD]
+        near = ((group, similarity(signatures[groups[group][0]], each)) for group in opened.get(numbers, ()))
+        group, value = max(near, key=lambda found: found[1], default=(0, 0.0))
+        if value >= threshold and value > 0:
+            groups[group][1].append((place, value))
+        elif len(groups) < most:
+            opened.setdefault(numbers, []).append(len(groups))
+            groups.append((place, []))
+    return [Group(first, tuple(others)) for first, others in groups]
+
+
+def _digest(parts: Sequence[str]) -> bytes:
+    return hashlib.blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest()
+
+
+def _sketch(words: Sequence[str]) -> bytes:
+    """The last byte of the least hash of all runs, by 256 hash functions."""
+    codes = np.fromiter((zlib.crc32(word.encode("utf-8", "surrogatepass")) for word in words), np.uint64, len(words))
+    runs = np.unique(_stirred(sum(codes[at : len(codes) - _RUN + 1 + at] * _MIX[at] for at in range(_RUN))))
+    least = np.full(_HASHES, np.iinfo(np.uint64).max, np.uint64)
+    for start in range(0, len(runs), 1024):  # a text of any length in 2 MB
+        np.minimum(least, (_FACTORS * runs[start : start + 1024] + _SHIFTS).min(axis=1), out=least)
+    return _stirred(least).astype(np.uint8).tobytes()
+
+
+def _stirred(values: Hashes) -> Hashes:
+    """The same with every bit hanging on all others (the finish of MurmurHash3)."""
+    values = (values ^ (values >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    values = (values ^ (values >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return np.asarray(values ^ (values >> np.uint64(33)), np.uint64)
+
+
+def _bytes(signed: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(signed, np.uint8, offset=_HEAD)
+
+
+def _estimate(equal: int) -> float:
+    """One in 256 bytes is equal by chance."""
+    by_chance = 1 / 256
+    return float(max(0.0, (equal / _HASHES - by_chance) / (1 - by_chance)))
