@@ -34,7 +34,7 @@ class RetrievalSettings(RoomSettings):
     chunk_overlap: int = Field(32, ge=0, le=4096, description="Tokens that a chunk repeats of the one before.")
     dense_weight: float = Field(0.5, ge=0, le=1, description="Share of the dense score in hybrid search.")
     near_duplicate: float = Field(
-        0.75, gt=0, le=1, description="Share of equal runs of words from which passages are folded into one result."
+        0.8, gt=0, le=1, description="Share of equal runs of words from which passages are folded into one result."
     )
     candidates: int = Field(100, ge=10, le=10_000, description="Fewest chunks that each part of a hybrid search ranks.")
     most_document_mib: int = Field(64, ge=1, le=1024, description="Largest document that is taken in, in MiB.")
