@@ -9,9 +9,10 @@ from dataclasses import replace
 from citemesh.errors import CiteMeshError, NotFound, PreconditionFailed
 from services.retrieval.embedding.encoder import in_context
 from services.retrieval.embedding.queue import EmbeddingQueue
-from services.retrieval.engine import Chunk, DocumentInfo, Engine, NewDocument
+from services.retrieval.engine import DocumentInfo, Engine, NewDocument
 from services.retrieval.ingest.chunk import ChunkSize
 from services.retrieval.ingest.describe import chunks_of, described, document_id_of
+from services.retrieval.ingest.draft import Draft, spans
 from services.retrieval.ingest.parsed import IngestFault
 from services.retrieval.ingest.reader import DocumentReader
 from services.retrieval.ingest.upload import Header, Progress, Report, State, Upload
@@ -76,7 +77,7 @@ class Pipeline:
         chunks = await self._embeddings.in_thread(chunks_of, info, parsed, self._embeddings.encoder, self._size)
         info = replace(info, chunks=len(chunks))
         await report(_progress(header, "chunked", info))
-        document = await self._enriched(info, parsed.text, chunks)
+        (document,) = await self._enriched([Draft(info, parsed.text, chunks)])
         await report(_progress(header, "embedded", info))
         await self._put(document)
         self._tokens.stored(document.chunks)
@@ -88,13 +89,18 @@ class Pipeline:
         except NotFound:
             return None
 
-    async def _enriched(self, info: DocumentInfo, text: str, chunks: Sequence[Chunk]) -> NewDocument:
-        """Vectors and token ids of the chunks, made at once."""
-        texts = [chunk.text for chunk in chunks]
-        seen = [in_context(info.title, chunk.place.headings, chunk.text) for chunk in chunks]
-        vectors, tokens = await asyncio.gather(self._embeddings.passages(seen), self._tokens.encode(texts))
+    async def _enriched(self, drafts: Sequence[Draft]) -> list[NewDocument]:
+        """Vectors and token ids of the chunks of several documents, made at once."""
+        chunks = [chunk for draft in drafts for chunk in draft.chunks]
+        seen = [in_context(it.info.title, chunk.place.headings, chunk.text) for it in drafts for chunk in it.chunks]
+        vectors, tokens = await asyncio.gather(
+            self._embeddings.passages(seen), self._tokens.encode([chunk.text for chunk in chunks])
+        )
         ready = [replace(chunk, tokens=ids) for chunk, ids in zip(chunks, tokens, strict=True)]
-        return NewDocument(info, text, ready, vectors, self._embeddings.encoder.embedding)
+        return [
+            NewDocument(draft.info, draft.text, ready[at:end], vectors[at:end], self._embeddings.encoder.embedding)
+            for draft, at, end in spans(drafts)
+        ]
 
     async def _put(self, document: NewDocument) -> None:
         try:
