@@ -2,11 +2,21 @@
 
 from citemesh.client.types import Question
 from citemesh.errors import InvalidInput, NotSupported
+from gateway.query.focus import SOURCE_TYPES, check_collections, check_filter, check_source_types, check_whole
+from gateway.query.tongues import TONGUES
+
+__all__ = ["SOURCE_TYPES", "check", "check_source_types", "check_text", "check_whole"]
 
 LONGEST_QUESTION = 32768
 MOST_TOKENS = 4096
+MOST_TURNS = 100
+MOST_RELATED = 10
+MOST_HOPS = 5
+LONGEST_ID = 128
 MODES = ("", "generated", "extractive")
-SOURCE_TYPES = ("markdown", "text", "html", "pdf", "docx", "epub", "csv", "jsonl", "code")
+LENGTHS = ("", "short", "standard", "detailed")
+STYLES = ("", "prose", "list", "steps")
+ROLES = ("user", "assistant")
 
 
 def check(question: Question) -> None:
@@ -14,38 +24,79 @@ def check(question: Question) -> None:
     check_text("question", question.question)
     check_whole("collection", question.collection)
     check_source_types("source_types", question.source_types)
-    if question.thread_id:
-        raise NotSupported("thread_id: threads", "leave it empty")
-    if question.mode not in MODES:
-        raise InvalidInput("mode", f"is {question.mode!r}", "use generated or extractive")
-    if not 0 <= question.max_tokens <= MOST_TOKENS:
-        fault = f"is {question.max_tokens}"
-        raise InvalidInput("max_tokens", fault, f"use 1 to {MOST_TOKENS}, or 0 for the default")
-    if question.temperature is not None and not 0 <= question.temperature <= 2:
-        raise InvalidInput("temperature", f"is {question.temperature}", "use 0 to 2")
+    check_filter("filter", question.filter)
+    check_collections("more_collections", question.more_collections)
+    _check_form(question)
+    _check_past(question)
+    _check_built(question)
 
 
-def check_text(field: str, text: str) -> None:
+def check_text(field: str, text: str, remedy: str = "write a question") -> None:
     """Raises InvalidInput for a text that is empty, blank, too long or not whole."""
     check_whole(field, text)
     if not text.strip():
-        raise InvalidInput(field, "is empty", "write a question")
+        raise InvalidInput(field, "is empty", remedy)
     if len(text) > LONGEST_QUESTION:
         fault = f"is {len(text)} characters long"
         raise InvalidInput(field, fault, f"shorten it to {LONGEST_QUESTION} characters")
 
 
-def check_whole(field: str, text: str) -> None:
-    """Raises InvalidInput for a text with half a character: JSON can spell a lone surrogate, UTF-8 can't."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        fault = f"has half a character (a lone surrogate) at {error.start}"
-        raise InvalidInput(field, fault, "send whole Unicode characters") from None
+def _check_form(question: Question) -> None:
+    """How the answer is to be made."""
+    _check_one_of("mode", question.mode, MODES)
+    _check_one_of("length", question.length, LENGTHS)
+    _check_one_of("style", question.style, STYLES)
+    _check_between("max_tokens", question.max_tokens, MOST_TOKENS, "0 for the default")
+    _check_between("related_questions", question.related_questions, MOST_RELATED, "0 for none")
+    _check_between("max_hops", question.max_hops, MOST_HOPS, "0 for the default")
+    if question.temperature is not None and not 0 <= question.temperature <= 2:
+        raise InvalidInput("temperature", f"is {question.temperature}", "use 0 to 2")
+    if question.answer_language and question.answer_language not in TONGUES:
+        fault = f"{question.answer_language[:40]!r} is no language"
+        raise InvalidInput("answer_language", fault, 'use a code of ISO 639-1, such as "en" or "zh"')
 
 
-def check_source_types(field: str, types: tuple[str, ...]) -> None:
-    """Raises InvalidInput for a kind of source that there is not."""
-    for kind in types:
-        if kind not in SOURCE_TYPES:
-            raise InvalidInput(field, f"{kind!r} is no kind of source", f"use {', '.join(SOURCE_TYPES)}")
+def _check_past(question: Question) -> None:
+    """What was said before."""
+    check_whole("thread_id", question.thread_id)
+    if len(question.thread_id) > LONGEST_ID:
+        raise InvalidInput("thread_id", f"is {len(question.thread_id)} characters long", "send an id that was given")
+    if question.thread_id and (question.history or question.start_thread):
+        raise InvalidInput("thread_id", "can't be together with history or start_thread", "send one of them")
+    if question.history and question.start_thread:
+        raise InvalidInput("start_thread", "can't be together with history", "send one of them")
+    if len(question.history) > MOST_TURNS:
+        raise InvalidInput("history", f"has {len(question.history)} turns", f"send the last {MOST_TURNS}")
+    for at, (role, text) in enumerate(question.history):
+        if role not in ROLES:
+            raise InvalidInput(f"history[{at}].role", f"is {role[:40]!r}", f"use {' or '.join(ROLES)}")
+        check_text(f"history[{at}].text", text, "leave the turn out")
+
+
+def _check_built(question: Question) -> None:
+    """Refuses what this version would pass over in silence."""
+    asked = {
+        "filter": question.filter != type(question.filter)(),
+        "more_collections": question.more_collections,
+        "answer_language": question.answer_language,
+        "length": question.length,
+        "style": question.style,
+        "related_questions": question.related_questions,
+        "max_hops": question.max_hops > 1,
+        "thread_id": question.thread_id,
+        "start_thread": question.start_thread,
+        "history": question.history,
+    }
+    for field, value in asked.items():
+        if value:
+            raise NotSupported(field, "leave it out")
+
+
+def _check_one_of(field: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise InvalidInput(field, f"is {value[:40]!r}", f"use {' or '.join(filter(None, known))}")
+
+
+def _check_between(field: str, value: int, most: int, zero: str) -> None:
+    if not 0 <= value <= most:
+        raise InvalidInput(field, f"is {value}", f"use 1 to {most}, or {zero}")

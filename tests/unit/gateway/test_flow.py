@@ -19,7 +19,6 @@ from citemesh.errors import (
     DeadlineExceeded,
     InvalidInput,
     NotFound,
-    NotSupported,
     Overloaded,
     PreconditionFailed,
     Unavailable,
@@ -128,11 +127,6 @@ async def test_a_bad_question_is_refused_by_field(question: Question, field: str
     assert refused.value.field == field
     assert refused.value.remedy
     assert not mesh.retrieval.asked
-
-
-async def test_threads_are_not_supported_yet() -> None:
-    with pytest.raises(NotSupported):
-        await ask(Mesh(), Question("q", thread_id="t1"))
 
 
 async def test_an_unknown_collection_is_not_found() -> None:
