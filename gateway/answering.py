@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Coroutine, Sequence
 
 from opentelemetry import trace
 
-from citemesh.client.types import AskEvent, Question, Source
+from citemesh.client.types import AskEvent, Question, SearchFilter, Source
 from citemesh.errors import DeadlineExceeded, InvalidInput
 from citemesh.kit import deadline
 from gateway.admission.router import Admission, Priority
@@ -17,6 +17,7 @@ from gateway.query.transcript import Emit
 
 MOST_RESULTS = 100
 DEFAULT_RESULTS = 10
+EVERYTHING = SearchFilter()
 tracer = trace.get_tracer("citemesh.gateway")
 
 
@@ -54,14 +55,26 @@ class Answering:
                 await _within(ends, self._flow.ask(question, ends, emit, waited_s))
 
     async def search(
-        self, query: str, collection: str = "", top_k: int = 0, source_types: Sequence[str] = ()
+        self,
+        query: str,
+        collection: str = "",
+        top_k: int = 0,
+        source_types: Sequence[str] = (),
+        filter: SearchFilter = EVERYTHING,
+        more_collections: Sequence[str] = (),
     ) -> tuple[Source, ...]:
         """The passages that an answer would be made of, best first. Raises as ``ask`` does."""
         check_text("query", query)
         check_source_types("source_types", tuple(source_types))
         if not 0 <= top_k <= MOST_RESULTS:
             raise InvalidInput("top_k", f"is {top_k}", f"use 1 to {MOST_RESULTS}, or 0 for {DEFAULT_RESULTS}")
-        question = Question(query, collection, source_types=tuple(source_types))
+        question = Question(
+            query,
+            collection,
+            source_types=tuple(source_types),
+            filter=filter,
+            more_collections=tuple(more_collections),
+        )
         with tracer.start_as_current_span("citemesh.search"):
             return await self._flow.search(question, top_k or DEFAULT_RESULTS)
 

@@ -32,7 +32,12 @@ class QueryService(QueryServiceServicer):
     async def Search(self, request: pb.SearchRequest, context: Context) -> pb.SearchResponse:
         """Finds passages."""
         sources = await self._answering.search(
-            request.query, request.collection, request.top_k, tuple(request.source_types)
+            request.query,
+            request.collection,
+            request.top_k,
+            tuple(request.source_types),
+            convert.search_filter(request.filter),
+            tuple(request.more_collections),
         )
         return pb.SearchResponse(sources=map(convert.source, sources))
 
