@@ -11,7 +11,7 @@ from citemesh.kit import deadline
 from gateway.admission.router import Admission, Priority
 from gateway.query.deadline import Deadline
 from gateway.query.flow import Flow
-from gateway.query.question import check, check_source_types, check_text
+from gateway.query.question import check, check_text
 from gateway.query.stream import events
 from gateway.query.transcript import Emit
 
@@ -65,7 +65,6 @@ class Answering:
     ) -> tuple[Source, ...]:
         """The passages that an answer would be made of, best first. Raises as ``ask`` does."""
         check_text("query", query)
-        check_source_types("source_types", tuple(source_types))
         if not 0 <= top_k <= MOST_RESULTS:
             raise InvalidInput("top_k", f"is {top_k}", f"use 1 to {MOST_RESULTS}, or 0 for {DEFAULT_RESULTS}")
         question = Question(
@@ -75,6 +74,7 @@ class Answering:
             filter=filter,
             more_collections=tuple(more_collections),
         )
+        check(question)
         with tracer.start_as_current_span("citemesh.search"):
             return await self._flow.search(question, top_k or DEFAULT_RESULTS)
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 from citemesh.client.types import Location, Model, Passage, Source, Span
 from citemesh.errors import InvalidInput
-from gateway.query.language import is_chinese
 from gateway.query.limits import Limits
 from gateway.query.ports import TokenizerPort
-from gateway.query.prompt import ASK, ASK_CHINESE, Ids, Template, Templates
+from gateway.query.prompt import ASK, Ids, Template, Templates
 from gateway.query.sentences import split
 
 
@@ -52,12 +51,14 @@ class Packer:
         self._templates = Templates(tokenizer)
         self._limits = limits
 
-    async def pack(self, question: str, scored: Sequence[Scored], model: Model, max_tokens: int) -> Packed:
+    async def pack(
+        self, question: str, scored: Sequence[Scored], model: Model, max_tokens: int, ask: str = ASK
+    ) -> Packed:
         """Packs the best passages that fit; one that doesn't fit is left out, never silently cut.
 
-        Raises InvalidInput where the question alone is too long for the model.
+        ``ask`` stands behind the question and says how to answer. Raises InvalidInput where the question alone is too
+        long for the model.
         """
-        ask = ASK_CHINESE if is_chinese(question) else ASK
         template = await self._templates.get(model.tokenizer_digest, ask)
         asked, pieces = await self._tokens(template, question, scored)
         answer = min(max_tokens or self._limits.answer_tokens, model.max_tokens // 2)

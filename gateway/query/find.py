@@ -1,15 +1,15 @@
-"""Finds the passages that a question can be answered from: search, then rerank."""
+"""Orders what a search found by how well it answers."""
 
 import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from citemesh.client.types import Candidate, Passage, Question
+from citemesh.client.types import Candidate, Passage
 from citemesh.errors import CiteMeshError
 from gateway.query.context import Scored
 from gateway.query.limits import Limits
-from gateway.query.ports import RerankerPort, RetrievalPort
+from gateway.query.ports import RerankerPort
 
 log = logging.getLogger(__name__)
 
@@ -22,24 +22,12 @@ class Ranking:
     judged: bool
 
 
-class Finder:
-    """Searches and ranks."""
+class Ranker:
+    """Ranks passages."""
 
-    def __init__(self, retrieval: RetrievalPort, reranker: RerankerPort, limits: Limits) -> None:
-        self._retrieval = retrieval
+    def __init__(self, reranker: RerankerPort, limits: Limits) -> None:
         self._reranker = reranker
         self._limits = limits
-
-    async def search(self, question: Question, query: str, top_k: int) -> tuple[Passage, ...]:
-        """Passages for a query. Raises NotFound for an unknown collection, Unavailable where search is down."""
-        return await self._retrieval.search(
-            query,
-            collection=question.collection,
-            top_k=top_k,
-            mode="hybrid",
-            source_types=question.source_types,
-            with_token_ids=True,
-        )
 
     async def rank(self, query: str, passages: Sequence[Passage]) -> Ranking:
         """Orders passages by the reranker, or leaves the order of the search where it is down."""
@@ -52,9 +40,10 @@ class Finder:
         return Ranking(tuple(without_overlaps(scored)), judged)
 
     async def _judge(self, query: str, passages: Sequence[Passage]) -> list[Scored]:
-        candidates = [Candidate(p.chunk_id, p.text, p.fused) for p in passages]
+        # By place, not by chunk: two collections may hold the same chunk.
+        candidates = [Candidate(str(at), p.text, p.fused) for at, p in enumerate(passages)]
         ranked = await self._reranker.rerank(query, candidates)
-        by_id = {passage.chunk_id: passage for passage in passages}
+        by_id = {str(at): passage for at, passage in enumerate(passages)}
         return [Scored(by_id[one.id], one.score) for one in ranked if one.id in by_id]
 
 

@@ -1,8 +1,6 @@
-"""What the gateway itself says in an answer, in the question's language: English, or Chinese for Chinese."""
+"""What the gateway itself says in an answer, in the answer's language: English, or Chinese for Chinese."""
 
 from typing import Literal
-
-from gateway.query.language import is_chinese
 
 Key = Literal[
     "no_sources",
@@ -20,6 +18,9 @@ Key = Literal[
     "not_checked",
     "shortened",
     "limited",
+    "no_style",
+    "no_language",
+    "quoted_language",
 ]
 
 _TEXTS: dict[Key, tuple[str, str]] = {
@@ -83,10 +84,21 @@ _TEXTS: dict[Key, tuple[str, str]] = {
         "The answer's length was limited to what the model can take.",
         "回答长度已按模型上限缩短。",
     ),
+    "no_style": (
+        "Quotes stand in their sources' own form, not in the style asked for.",
+        "引文保持资料原有形式，未按要求的格式书写。",
+    ),
+    "no_language": (
+        "The answer is not in the language asked for: neither the model nor the sources write it.",
+        "回答未使用所要求的语言：模型和资料均不使用该语言。",
+    ),
+    "quoted_language": (
+        "Quotes are in their sources' own language.",
+        "引文保持资料原有语言。",
+    ),
 }
 
 
-def notice(key: Key, question: str) -> str:
-    """The sentence in the language of the question."""
-    english, chinese = _TEXTS[key]
-    return chinese if is_chinese(question) else english
+def notice(key: Key, chinese: bool) -> str:
+    """The sentence in Chinese or in English."""
+    return _TEXTS[key][chinese]

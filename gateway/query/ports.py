@@ -10,9 +10,10 @@ from citemesh.client.types import (
     Delta,
     Encoded,
     Model,
-    Passage,
     Ranked,
     Sampling,
+    Search,
+    SearchAnswer,
     Support,
     TokenizerInfo,
 )
@@ -45,18 +46,8 @@ class TokenizerPort(Protocol):
 class RetrievalPort(Protocol):
     """Finds passages, best first."""
 
-    async def search(
-        self,
-        query: str,
-        collection: str = "",
-        top_k: int = 10,
-        mode: str = "",
-        source_types: Sequence[str] = (),
-        document_ids: Sequence[str] = (),
-        with_token_ids: bool = False,
-        with_token_vectors: bool = False,
-    ) -> tuple[Passage, ...]:
-        """Passages for a query. Raises NotFound for an unknown collection."""
+    async def find(self, search: Search) -> SearchAnswer:
+        """Passages for a search. Raises NotFound for an unknown collection."""
         ...
 
 

@@ -16,10 +16,10 @@ from gateway.query.ports import TokenizerPort
 # Short and plain, for small models: with a longer text, or with the question before the sources, they ignore them.
 SYSTEM = "You answer questions from these sources:\n\n"
 ASK = "\nAnswer in one or two sentences, with the words of the sources."
-ASK_CHINESE = "\n请用一两句话回答，尽量使用资料中的原话。"
 # Begin and end differently, so that what two renderings share ends where a mark begins.
 MARKS = ("Qx7 mark k9Z", "7zB other 4w")
 NUMBERS = tuple(f"[{number}] " for number in range(1, 65))
+MOST_TEMPLATES = 64
 KNOWN_CONTROLS = (
     "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>",
     "<|end_header_id|>", "<|eot_id|>", "<s>", "</s>", "<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>",
@@ -65,7 +65,7 @@ class Template:
 
 
 class Templates:
-    """Learns templates and keeps those of the last tokenizer, one a language."""
+    """Learns templates and keeps those of the last tokenizer, one an instruction."""
 
     def __init__(self, tokenizer: TokenizerPort) -> None:
         self._tokenizer = tokenizer
@@ -78,7 +78,11 @@ class Templates:
         """
         found = self._known.get(ask)
         if found is None or found.digest != digest:
-            found = self._known[ask] = await self._learn(await self._name(digest), digest, ask)
+            found = await self._learn(await self._name(digest), digest, ask)
+        self._known.pop(ask, None)
+        self._known[ask] = found
+        if len(self._known) > MOST_TEMPLATES:
+            del self._known[next(iter(self._known))]
         return found
 
     async def _name(self, digest: str) -> str:

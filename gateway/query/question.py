@@ -76,11 +76,6 @@ def _check_past(question: Question) -> None:
 def _check_built(question: Question) -> None:
     """Refuses what this version would pass over in silence."""
     asked = {
-        "filter": question.filter != type(question.filter)(),
-        "more_collections": question.more_collections,
-        "answer_language": question.answer_language,
-        "length": question.length,
-        "style": question.style,
         "related_questions": question.related_questions,
         "max_hops": question.max_hops > 1,
         "thread_id": question.thread_id,

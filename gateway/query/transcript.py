@@ -17,6 +17,7 @@ class Transcript:
     def __init__(self, emit: Emit, began: Callable[[], None] = lambda: None) -> None:
         self.emit = emit
         self._began = began
+        self._said: list[str] = []
         self.length = 0
         self._cited: set[int] = set()
 
@@ -24,6 +25,7 @@ class Transcript:
         """Sends text and returns where it stands in the answer."""
         start, self.length = self.length, self.length + len(text)
         if text:
+            self._said.append(text)
             if not start:
                 self._began()
             await self.emit(DeltaEvent(text))
@@ -33,6 +35,11 @@ class Transcript:
         """Sends what supports a sentence; without citations it is marked as unsupported."""
         self._cited.update(citation.number for citation in citations)
         await self.emit(CitationEvent(sentence, tuple(citations), bool(citations)))
+
+    @property
+    def text(self) -> str:
+        """All that was said."""
+        return "".join(self._said)
 
     @property
     def cited(self) -> tuple[int, ...]:

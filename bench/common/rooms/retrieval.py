@@ -1,11 +1,11 @@
 """The retrieval room without its service."""
 
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
-from citemesh.client.types import Location, Passage, Span
+from citemesh.client.types import Location, Passage, Search, SearchAnswer, Span
 from citemesh.kit.settings import load
 from services.retrieval.embedding.queue import EmbeddingQueue
 from services.retrieval.engine import DEFAULT_COLLECTION, Engine, Filter, Found, Query
@@ -23,28 +23,21 @@ class LocalRetrieval:
         self._engine = engine
         self._embeddings = embeddings
 
-    async def search(
-        self,
-        query: str,
-        collection: str = "",
-        top_k: int = 10,
-        mode: str = "",
-        source_types: Sequence[str] = (),
-        document_ids: Sequence[str] = (),
-        with_token_ids: bool = False,
-    ) -> tuple[Passage, ...]:
-        """Passages, best first; hybrid, as the flow asks."""
-        assert mode == "hybrid", "the flow asks for nothing else"
+    async def find(self, search: Search) -> SearchAnswer:
+        """Passages, best first; hybrid or lexical, as the flow asks, and without conditions on metadata."""
+        dense = search.mode != "lexical"
         asked = Query(
-            collection=collection or DEFAULT_COLLECTION,
-            text=query,
-            top_k=top_k,
-            vector=await self._embeddings.query(query),
-            embedding=self._embeddings.encoder.embedding,
-            filter=Filter(document_ids, source_types),
-            with_token_ids=with_token_ids,
+            collection=search.collection or DEFAULT_COLLECTION,
+            text=search.query,
+            top_k=search.top_k,
+            vector=await self._embeddings.query(search.query) if dense else None,
+            embedding=self._embeddings.encoder.embedding if dense else None,
+            mode="hybrid" if dense else "lexical",
+            filter=Filter(search.filter.document_ids, search.filter.source_types),
+            with_token_ids=search.with_token_ids,
         )
-        return tuple(map(_passage, (await self._engine.search(asked)).found))
+        results = await self._engine.search(asked)
+        return SearchAnswer(tuple(map(_passage, results.found)), results.sequence, results.notices)
 
 
 def _passage(found: Found) -> Passage:

@@ -20,6 +20,8 @@ from citemesh.client.types import (
     Passage,
     Ranked,
     Sampling,
+    Search,
+    SearchAnswer,
     SourcesEvent,
     Span,
     Support,
@@ -79,21 +81,19 @@ class FakeRetrieval:
     passages: tuple[Passage, ...] = ()
     error: Exception | None = None
     asked: list[tuple[str, str, tuple[str, ...]]] = field(default_factory=list)
+    searches: list[Search] = field(default_factory=list)
+    elsewhere: dict[str, tuple[Passage, ...]] = field(default_factory=dict)
+    sequence: int = 1
+    notices: tuple[str, ...] = ()
 
-    async def search(
-        self,
-        query: str,
-        collection: str = "",
-        top_k: int = 10,
-        mode: str = "",
-        source_types: Sequence[str] = (),
-        document_ids: Sequence[str] = (),
-        with_token_ids: bool = False,
-    ) -> tuple[Passage, ...]:
-        self.asked.append((query, collection, tuple(source_types)))
+    async def find(self, search: Search) -> SearchAnswer:
+        """Passages of a collection named in ``elsewhere``, else ``passages``, whatever is asked."""
+        self.searches.append(search)
+        self.asked.append((search.query, search.collection, tuple(search.filter.source_types)))
         if self.error:
             raise self.error
-        return self.passages[:top_k]
+        passages = self.elsewhere.get(search.collection, self.passages)
+        return SearchAnswer(passages[: search.top_k], self.sequence, self.notices)
 
 
 @dataclass

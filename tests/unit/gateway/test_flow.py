@@ -27,6 +27,7 @@ from gateway.query.deadline import Deadline
 from gateway.query.flow import Flow
 from gateway.query.limits import Limits
 from gateway.query.stream import events
+from tests.unit.gateway.asking import ASKED, ask
 from tests.unit.gateway.fakes import (
     DIGEST,
     LIMITS,
@@ -42,22 +43,6 @@ from tests.unit.gateway.fakes import (
     sources_of,
     text_of,
 )
-
-ASKED = "At what pressure does the pump run?"
-
-
-async def ask(
-    mesh: Mesh, question: str | Question = ASKED, seconds: float = 30.0, limits: Limits = LIMITS
-) -> list[AskEvent]:
-    said: list[AskEvent] = []
-
-    async def emit(event: AskEvent) -> None:
-        said.append(event)
-
-    asked = Question(question) if isinstance(question, str) else question
-    async with asyncio.timeout(10):
-        await Flow(mesh.rooms, limits).ask(asked, Deadline.after(seconds), emit)
-    return said
 
 
 async def test_an_answer_streams_and_every_sentence_is_cited() -> None:

@@ -1,0 +1,56 @@
+"""What is known of one question on its way."""
+
+from dataclasses import dataclass, field
+
+from citemesh.client.types import Model, Question, Source, Usage
+from gateway.query.context import Packed
+from gateway.query.deadline import Deadline
+from gateway.query.notices import Key, notice
+from gateway.query.plan import Plan
+from gateway.query.telemetry import Steps
+from gateway.query.transcript import Transcript
+from gateway.query.wording import speaks_chinese
+
+
+@dataclass(slots=True)
+class Run:
+    """One question on its way.
+
+    Attributes:
+        notices: what the gateway itself has to say at the end.
+        told: what other rooms said that a reader should know.
+        sequences: by collection, the last change that its search saw.
+        searches: how many were made.
+    """
+
+    question: Question
+    plan: Plan
+    deadline: Deadline
+    transcript: Transcript
+    steps: Steps
+    notices: list[Key] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    sequences: dict[str, int] = field(default_factory=dict)
+    searches: int = 0
+    usage: Usage = field(default_factory=Usage)
+    finish: str = "complete"
+    mode: str = "generated"
+    model: str = ""
+
+    def say(self, key: Key) -> str:
+        """A notice in the language of the answer."""
+        return notice(key, speaks_chinese(self.question))
+
+    @property
+    def notice(self) -> str:
+        """All that a reader should know, each once."""
+        return " ".join(dict.fromkeys([*map(self.say, self.notices), *self.told]))
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What an answer is made of: numbered sources and, where a model can write, its prompt."""
+
+    sources: tuple[Source, ...]
+    model: Model | None = None
+    packed: Packed | None = None
