@@ -1,14 +1,30 @@
 """Engines and documents for the contract suite."""
 
 import hashlib
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pytest
+
+from citemesh.errors import NotSupported
 from services.retrieval.embedding.encoder import in_context
 from services.retrieval.embedding.fake import FakeEncoder
-from services.retrieval.engine import Embedding, Engine, Filter, Mode, NewDocument, Query, Results, TokenIds
+from services.retrieval.engine import (
+    Embedding,
+    Engine,
+    Filter,
+    Mode,
+    NewDocument,
+    Query,
+    Results,
+    TokenIds,
+    TokenVectors,
+)
 from services.retrieval.engines.durable import DurableEngine
 from services.retrieval.engines.fake import FakeEngine
 from services.retrieval.ingest.chunk import ChunkSize
@@ -20,6 +36,17 @@ ENCODER = FakeEncoder()
 EMBEDDING = ENCODER.embedding
 OTHER = Embedding("other", "0" * 64, EMBEDDING.dimension)
 SIZE = ChunkSize(40, 8)
+
+
+KINDS = ("fake", "durable")
+"""Kinds that the suites run on."""
+REFUSES: Mapping[str, frozenset[str]] = {"fake": frozenset({"snapshot"}), "durable": frozenset()}
+"""What engines of a kind say NotSupported to; the suites hold them to it."""
+
+
+def refused(kind: str, what: str) -> AbstractContextManager[object]:
+    """``with refused(kind, "snapshot"):`` expects NotSupported where the kind refuses it, and success elsewhere."""
+    return pytest.raises(NotSupported) if what in REFUSES[kind] else nullcontext()
 
 
 def make_engine(kind: str, directory: Path, snapshot_after: int = 20_000) -> Engine:
@@ -50,6 +77,9 @@ def new_document(
     title: str = "",
     embedding: Embedding = EMBEDDING,
     tokens: TokenIds | None = None,
+    token_vectors: TokenVectors | None = None,
+    table_id: str = "",
+    unreadable: Iterable[int] = (),
 ) -> NewDocument:
     """A document as the pipeline makes it, with fake vectors."""
     data = text.encode()
@@ -59,11 +89,14 @@ def new_document(
     info = described(Upload(header, data), document_id, sha256, detected.source_type, parsed)
     chunks = chunks_of(info, parsed, ENCODER, SIZE)
     if tokens is not None:
-        chunks = [type(chunk)(chunk.chunk_id, chunk.place, chunk.text, tokens) for chunk in chunks]
+        chunks = [replace(chunk, tokens=tokens) for chunk in chunks]
+    if token_vectors is not None:
+        chunks = [replace(chunk, token_vectors=token_vectors) for chunk in chunks]
     seen = [in_context(info.title, chunk.place.headings, chunk.text) for chunk in chunks]
     vectors = ENCODER.embed(ENCODER.ids(seen, "passage"))
-    info = type(info)(**{**{name: getattr(info, name) for name in info.__slots__}, "chunks": len(chunks)})
-    return NewDocument(info, parsed.text, chunks, vectors, embedding)
+    vectors[list(unreadable)] = np.nan
+    info = replace(info, chunks=len(chunks), table_id=table_id)
+    return NewDocument(info, parsed.text, chunks, vectors, embedding, frozenset(unreadable))
 
 
 async def search(
@@ -73,14 +106,24 @@ async def search(
     top_k: int = 10,
     collection: str = "default",
     chosen: Filter | None = None,
-    with_token_ids: bool = False,
+    **more: Any,
 ) -> Results:
-    """A search as the service makes it."""
+    """A search as the service makes it; more goes into the query."""
+    return await engine.search(query_for(text, mode, top_k, collection, chosen, **more))
+
+
+def query_for(
+    text: str,
+    mode: Mode = "hybrid",
+    top_k: int = 10,
+    collection: str = "default",
+    chosen: Filter | None = None,
+    **more: Any,
+) -> Query:
+    """A query as the service makes it."""
     vector = None if mode == "lexical" else ENCODER.embed(ENCODER.ids([text], "query"))[0]
     embedding = None if mode == "lexical" else EMBEDDING
-    return await engine.search(
-        Query(collection, text, top_k, vector, embedding, mode, chosen or Filter(), with_token_ids)
-    )
+    return Query(collection, text, top_k, vector, embedding, mode, chosen or Filter(), **more)
 
 
 def ids_of(results: Results) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from citemesh.errors import AlreadyExists, NotFound, PreconditionFailed
 from services.retrieval.engine import Engine, Filter, TokenIds
-from tests.contract.retrieval_engines import EMBEDDING, OTHER, ids_of, new_document, opened, search
+from tests.contract.retrieval_engines import EMBEDDING, KINDS, OTHER, ids_of, new_document, opened, search
 
 PARIS = "Paris is the capital of France. It lies on the Seine."
 BERLIN = "Berlin is the capital of Germany. The wall fell in 1989."
@@ -18,7 +18,7 @@ CHINA = "北京是中国的首都。长城很长，游客很多。"
 TEA = "他喜欢喝茶，不喜欢咖啡。"
 
 
-@pytest.fixture(params=["fake", "durable"])
+@pytest.fixture(params=KINDS)
 async def engine(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Engine]:
     async with opened(request.param, tmp_path / "store") as made:
         yield made
@@ -271,3 +271,65 @@ async def test_hostile_texts_are_kept_exactly(engine: Engine) -> None:
         await engine.put(new_document(text, f"t{n}"))
         _, kept = await engine.document("default", f"t{n}")
         assert kept == text.replace("\x00", "\ufffd")
+
+
+async def test_a_tables_rows_are_listed_and_deleted_together(filled: Engine) -> None:
+    for n in range(5):
+        await filled.put(new_document(f"row {n} of the table", f"table/{n}", table_id="table"))
+    await filled.put(new_document("row of another", "table2/0", table_id="table2"))
+    rows = await filled.documents("default", "", 100, "table")
+    assert [(it.document_id, it.table_id) for it in rows] == [(f"table/{n}", "table") for n in range(5)]
+    assert [it.document_id for it in await filled.documents("default", "table/1", 2, "table")] == ["table/2", "table/3"]
+    assert await filled.documents("default", "", 100, "nobody") == ()
+    gone = await filled.delete("default", ["table", "paris", "nobody"])
+    assert (set(gone.deleted), gone.missing) == ({"table", "paris"}, ("nobody",))
+    assert await filled.documents("default", "", 100, "table") == ()
+    assert ids_of(await search(filled, "row table", "lexical")) == ["table2/0"]
+    assert (await filled.collection("default")).documents == 5
+
+
+async def test_a_row_that_is_put_again_replaces_only_itself(engine: Engine) -> None:
+    for n in range(3):
+        await engine.put(new_document(f"row {n}", f"t/{n}", table_id="t"))
+    await engine.put(new_document("another row", "t/1", table_id="t"))
+    await engine.put(new_document("a document with the id of the table", "t"))
+    assert len(await engine.documents("default", "", 100)) == 4
+    assert (await engine.document("default", "t/1"))[1] == "another row"
+
+
+async def test_nothing_is_deleted_by_an_empty_id(filled: Engine) -> None:
+    gone = await filled.delete("default", [""])
+    assert (gone.deleted, gone.missing) == ((), ("",))
+    assert (await filled.delete("default", [])).deleted == ()
+    assert (await filled.collection("default")).documents == 5
+
+
+async def test_a_dropped_collection_is_gone_and_its_name_is_free(filled: Engine) -> None:
+    await filled.create("other", EMBEDDING)
+    await filled.put(new_document(PARIS, "only", "other"))
+    before = (await filled.delete("default", ["nobody"])).sequence
+    assert await filled.drop("other") > before
+    for call in (filled.collection("other"), filled.drop("other"), search(filled, "x", collection="other")):
+        with pytest.raises(NotFound, match="default"):
+            await call
+    assert [it.name for it in await filled.collections("", 10)] == ["default"]
+    await filled.create("other", OTHER)
+    info = await filled.collection("other")
+    assert (info.documents, info.chunks, info.embedding) == (0, 0, OTHER)
+    assert not (await search(filled, "capital", "lexical", collection="other")).found
+    assert (await filled.collection("default")).documents == 5
+
+
+async def test_counts_follow_every_change(engine: Engine) -> None:
+    long = " ".join(f"word{n} is said here." for n in range(60))
+    first = new_document(long, "a", unreadable=[0, 2])
+    await engine.put(first)
+    await engine.put(new_document(PARIS, "b"))
+    info = await engine.collection("default")
+    assert (info.documents, info.chunks, info.unreadable_chunks) == (2, len(first.chunks) + 1, 2)
+    await engine.put(new_document(PARIS, "a"))
+    info = await engine.collection("default")
+    assert (info.documents, info.chunks, info.unreadable_chunks) == (2, 2, 0)
+    await engine.delete("default", ["a", "b"])
+    info = await engine.collection("default")
+    assert (info.documents, info.chunks, info.unreadable_chunks) == (0, 0, 0)

@@ -4,6 +4,7 @@ A change is committed by SQLite first, then followed by the index, then acknowle
 the index and everything else from the store, so that a deleted chunk can't be answered.
 """
 
+import asyncio
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,21 +20,20 @@ from services.retrieval.engine import (
     Deleted,
     DocumentInfo,
     Embedding,
-    Found,
     NewDocument,
     Query,
     Results,
     TokenIds,
 )
-from services.retrieval.fuse import EVEN, Fused, Weights, fuse, rank
+from services.retrieval.engines.durable_search import DurableSearch
+from services.retrieval.fuse import EVEN, Weights
 from services.retrieval.index.keeper import IndexChange, IndexKeeper
-from services.retrieval.store import changes, chunks, collections, documents, schema
-from services.retrieval.store.collections import Row
+from services.retrieval.store import changes, chunks, collections, documents, schema, words
+from services.retrieval.store import tokens as tokens_of
 from services.retrieval.store.database import Database, Transaction
 from services.retrieval.store.lock import StoreLock
 
 T = TypeVar("T")
-_SEARCH_TRIES = 3
 
 
 class DurableEngine:
@@ -48,11 +48,10 @@ class DurableEngine:
         readers: int = 4,
     ) -> None:
         self._directory = directory
-        self._weights = weights
-        self._candidates = candidates
         self._readers = readers
         self._lock = StoreLock(directory / "lock")
         self._indexes = IndexKeeper(directory, snapshot_after)
+        self._search = DurableSearch(self._indexes, weights, candidates)
         self._database: Database | None = None
 
     async def open(self) -> None:
@@ -107,16 +106,17 @@ class DurableEngine:
     async def put(self, document: NewDocument) -> int:
         """Stores or replaces a document."""
 
+        new = await asyncio.to_thread(chunks.ready, document)
+
         def work(connection: sqlite3.Connection) -> int:
-            words = chunks.words(document)
             with Transaction(connection):
                 row = collections.find(connection, document.info.collection)
                 collections.require(row, document.embedding)
-                removed = documents.remove(connection, row.id, [document.info.document_id])
+                removed = documents.remove(connection, row.id, document.info.document_id)
                 number = documents.insert(connection, row.id, document)
-                added = chunks.insert(connection, row.id, number, document, words)
+                added, vectors = chunks.insert(connection, row.id, number, new)
                 sequence = changes.begin(connection)
-            self._indexes.apply(connection, row, IndexChange(added, document.vectors, _all(removed)))
+            self._indexes.apply(connection, row, IndexChange(added, vectors, removed))
             return sequence
 
         return await self._write(work)
@@ -134,15 +134,19 @@ class DurableEngine:
 
     async def drop(self, name: str) -> int:
         """Deletes a collection."""
-        raise NotSupported("DeleteCollection", "delete its documents with DeleteDocuments")
+
+        def work(connection: sqlite3.Connection) -> int:
+            with Transaction(connection):
+                row = collections.drop(connection, name)
+                sequence = changes.begin(connection)
+            self._indexes.forget(row)
+            return sequence
+
+        return await self._write(work)
 
     async def snapshot(self, collection: str) -> Copied:
         """Copies what is kept."""
         raise NotSupported("Snapshot", "stop the service and copy its store")
-
-    async def search_many(self, queries: Sequence[Query]) -> tuple[Results, ...]:
-        """Finds chunks, one search after another."""
-        return tuple([await self.search(query) for query in queries])
 
     async def documents(self, collection: str, after: str, limit: int, table_id: str = "") -> tuple[DocumentInfo, ...]:
         """Lists documents."""
@@ -150,7 +154,7 @@ class DurableEngine:
         def work(connection: sqlite3.Connection) -> tuple[DocumentInfo, ...]:
             connection.execute("BEGIN")
             row = collections.find(connection, collection)
-            return documents.page(connection, row.id, after, limit)
+            return documents.page(connection, row.id, after, limit, table_id)
 
         return await self._read(work)
 
@@ -160,7 +164,7 @@ class DurableEngine:
         def work(connection: sqlite3.Connection) -> Deleted:
             with Transaction(connection):
                 row = collections.find(connection, collection)
-                removed = documents.remove(connection, row.id, document_ids)
+                removed = documents.remove_all(connection, row.id, document_ids)
                 sequence = changes.begin(connection) if removed else changes.last(connection)[0]
             nothing = np.empty((0, row.embedding.dimension), np.float32)
             self._indexes.apply(connection, row, IndexChange([], nothing, _all(removed)))
@@ -170,16 +174,12 @@ class DurableEngine:
         return await self._write(work)
 
     async def search(self, query: Query) -> Results:
-        """Finds chunks; a search that a replacement overtook is done again."""
+        """Finds chunks."""
+        return (await self.search_many([query]))[0]
 
-        def work(connection: sqlite3.Connection) -> Results:
-            for _ in range(_SEARCH_TRIES):
-                results, whole = self._search(connection, query)
-                if whole:
-                    break
-            return results
-
-        return await self._read(work)
+    async def search_many(self, queries: Sequence[Query]) -> tuple[Results, ...]:
+        """Finds chunks for several queries at once."""
+        return await self._read(lambda connection: self._search.run(connection, queries))
 
     async def without_tokens(self, digest: str, limit: int) -> tuple[Chunk, ...]:
         """Chunks that lack token ids of a tokenizer."""
@@ -190,7 +190,7 @@ class DurableEngine:
 
         def work(connection: sqlite3.Connection) -> None:
             with Transaction(connection):
-                chunks.fill_tokens(connection, tokens)
+                tokens_of.fill(connection, tokens)
 
         await self._write(work)
 
@@ -199,40 +199,10 @@ class DurableEngine:
         if not schema.words_are_current(connection):
             with Transaction(connection):
                 _index_words_anew(connection)
-        for row in collections.rows(connection):
+        rows = collections.rows(connection)
+        self._indexes.sweep(rows)
+        for row in rows:
             self._indexes.load(connection, row)
-
-    def _search(self, connection: sqlite3.Connection, query: Query) -> tuple[Results, bool]:
-        """Results of one state of the store, and whether nothing vanished under the search."""
-        connection.execute("BEGIN")
-        try:
-            sequence, _ = changes.last(connection)
-            row = collections.find(connection, query.collection)
-            best = self._rank(connection, row, query)
-            known = chunks.read(connection, [item.key for item in best], query.with_token_ids)
-        finally:
-            connection.rollback()
-        found = (Found(*known[item.key], item.score, item.dense, item.lexical) for item in best if item.key in known)
-        return Results(tuple(found), sequence), len(known) == len(best)
-
-    def _rank(self, connection: sqlite3.Connection, row: Row, query: Query) -> Sequence[Fused]:
-        limit = max(self._candidates, 2 * query.top_k)
-        dense = self._dense(connection, row, query, limit) if query.mode != "lexical" else {}
-        if query.mode == "dense":
-            return rank(dense, {}, query.top_k)
-        lexical = chunks.lexical_scores(connection, row.id, query.text, query.filter, limit)
-        if query.mode == "lexical":
-            return rank({}, lexical, query.top_k)
-        return fuse(dense, lexical, self._weights, query.top_k)
-
-    def _dense(self, connection: sqlite3.Connection, row: Row, query: Query, limit: int) -> dict[int, float]:
-        if query.vector is None or query.embedding is None:
-            raise ValueError("a dense search brings its vector")
-        collections.require(row, query.embedding)
-        allowed = None if query.filter.empty else chunks.passing(connection, row.id, query.filter)
-        if allowed is not None and not len(allowed):
-            return {}
-        return self._indexes.of(row).search(query.vector, limit, allowed)
 
     @property
     def _open_database(self) -> Database:
@@ -251,7 +221,7 @@ def _index_words_anew(connection: sqlite3.Connection) -> None:
     for row in collections.rows(connection):
         schema.drop_lexicon(connection, row.id)
         schema.create_lexicon(connection, row.id)
-        chunks.index_words_anew(connection, row.id)
+        words.index_anew(connection, row.id)
     schema.mark_words_current(connection)
 
 

@@ -7,24 +7,26 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from citemesh.errors import AlreadyExists, NotFound, NotSupported
-from services.retrieval import lexical
-from services.retrieval.domains import domain, suffix
+from services.retrieval import lexical, near
 from services.retrieval.engine import (
     Chunk,
     CollectionInfo,
     Copied,
     Deleted,
     DocumentInfo,
+    Duplicate,
     Embedding,
-    Filter,
     Found,
     NewDocument,
     Query,
     Results,
     TokenIds,
+    TokenVectors,
 )
-from services.retrieval.fuse import EVEN, Weights, fuse, rank
+from services.retrieval.engines.passing import passes
+from services.retrieval.fuse import EVEN, Weights
 from services.retrieval.mismatch import mismatch
+from services.retrieval.ways import ordered, way
 
 
 @dataclass(slots=True)
@@ -121,20 +123,20 @@ class FakeEngine:
 
     async def search(self, query: Query) -> Results:
         """Finds chunks."""
-        kept = self._find(query.collection)
-        if query.embedding is not None and query.embedding != kept.embedding:
+        kept, info = self._find(query.collection), self._info(query.collection)
+        mode, notices = way(query, info.chunks, info.unreadable_chunks)
+        if mode != "lexical" and query.embedding is not None and query.embedding != kept.embedding:
             raise mismatch(query.collection, kept.embedding, query.embedding)
-        rows = [row for row in _rows(kept.documents.values()) if _passes(row.document.info, query.filter)]
-        dense = _cosines(query, rows) if query.mode != "lexical" else {}
-        words = _bm25(query.text, rows) if query.mode != "dense" else {}
-        hybrid = query.mode == "hybrid"
-        best = fuse(dense, words, self._weights, query.top_k) if hybrid else rank(dense, words, query.top_k)
-        found = (
-            Found(_answered(row.chunk, query), row.document.info, item.score, item.dense, item.lexical)
+        rows = [row for row in _rows(kept.documents.values()) if passes(row.document.info, query.filter)]
+        dense = _cosines(query, rows) if mode != "lexical" else {}
+        words = _bm25(query.text, rows) if mode != "dense" else {}
+        best = ordered(query, mode, dense, words, self._weights, len(rows))
+        found = [
+            Found(_answered(rows[item.key].chunk, query), rows[item.key].document.info, item.score, item.dense,
+                  item.lexical)
             for item in best
-            for row in (rows[item.key],)
-        )
-        return Results(tuple(found), self._sequence)
+        ]  # fmt: skip
+        return Results(_folded(query, found), self._sequence, notices)
 
     async def search_many(self, queries: Sequence[Query]) -> tuple[Results, ...]:
         """Finds chunks, one search after another."""
@@ -161,7 +163,8 @@ class FakeEngine:
     def _info(self, name: str) -> CollectionInfo:
         kept = self._collections[name]
         chunks = sum(len(document.chunks) for document in kept.documents.values())
-        return CollectionInfo(name, kept.embedding, len(kept.documents), chunks, kept.created_at)
+        unreadable = sum(len(document.unreadable) for document in kept.documents.values())
+        return CollectionInfo(name, kept.embedding, len(kept.documents), chunks, kept.created_at, unreadable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,13 +179,34 @@ def _rows(documents: Iterable[NewDocument]) -> list[_Row]:
 
 
 def _answered(chunk: Chunk, query: Query) -> Chunk:
-    return chunk if query.with_token_ids else replace(chunk, tokens=TokenIds())
+    tokens = chunk.tokens if query.with_token_ids else TokenIds()
+    return replace(
+        chunk, tokens=tokens, token_vectors=chunk.token_vectors if query.with_token_vectors else TokenVectors()
+    )
+
+
+def _folded(query: Query, found: Sequence[Found]) -> tuple[Found, ...]:
+    if query.keep_duplicates:
+        return tuple(found[: query.top_k])
+    groups = near.fold([near.signature(it.chunk.text) for it in found], query.top_k)
+    return tuple(
+        replace(found[group.first], duplicates=tuple(_duplicate(found[at], value) for at, value in group.others[:16]))
+        for group in groups
+    )
+
+
+def _duplicate(found: Found, similarity: float) -> Duplicate:
+    return Duplicate(found.chunk.chunk_id, found.chunk.place, found.document, similarity)
 
 
 def _cosines(query: Query, rows: Sequence[_Row]) -> dict[int, float]:
     if query.vector is None:
         raise ValueError("a dense search brings its vector")
-    return {key: float(row.document.vectors[row.at] @ query.vector) for key, row in enumerate(rows)}
+    return {
+        key: float(row.document.vectors[row.at] @ query.vector)
+        for key, row in enumerate(rows)
+        if row.at not in row.document.unreadable
+    }
 
 
 def _bm25(query: str, rows: Sequence[_Row], k1: float = 1.2, b: float = 0.75) -> dict[int, float]:
@@ -196,26 +220,3 @@ def _bm25(query: str, rows: Sequence[_Row], k1: float = 1.2, b: float = 0.75) ->
             times, length = counts[key][word], sum(counts[key].values())
             scores[key] += idf * times * (k1 + 1) / (times + k1 * (1 - b + b * length / average))
     return dict(scores)
-
-
-def _passes(info: DocumentInfo, chosen: Filter) -> bool:
-    return (
-        (not chosen.document_ids or info.document_id in chosen.document_ids)
-        and (not chosen.source_types or info.source_type in chosen.source_types)
-        and (not chosen.languages or info.language in chosen.languages)
-        and _from_domains(info.uri, chosen.domains)
-        and _published(info.published_at, chosen)
-        and all(info.metadata.get(key) == value for key, value in chosen.metadata.items())
-    )
-
-
-def _from_domains(uri: str, domains: Sequence[str]) -> bool:
-    host = "." + domain(uri)
-    allowed = [suffix(name) for name in domains if not name.startswith("-")]
-    denied = [suffix(name[1:]) for name in domains if name.startswith("-")]
-    return not any(map(host.endswith, denied)) and (not allowed or any(map(host.endswith, allowed)))
-
-
-def _published(at: datetime | None, chosen: Filter) -> bool:
-    after, before = chosen.published_after, chosen.published_before
-    return (after is None or (at is not None and at >= after)) and (before is None or (at is not None and at < before))

@@ -12,7 +12,7 @@ import numpy as np
 from services.retrieval.engine import Vector
 from services.retrieval.index import snapshot
 from services.retrieval.index.vectors import VectorIndex
-from services.retrieval.store import changes, chunks
+from services.retrieval.store import changes, vectors
 from services.retrieval.store.collections import Row
 from services.retrieval.store.schema import store_id
 
@@ -48,12 +48,12 @@ class IndexKeeper:
     def load(self, connection: sqlite3.Connection, row: Row) -> None:
         """Makes a collection's index equal to the store, from its snapshot where that is good."""
         index = self._from_snapshot(connection, row) or self.of(row)
-        stored, known = chunks.numbers_of(connection, row.id), index.numbers()
+        stored, known = vectors.numbers_of(connection, row.id), index.numbers()
         missing = np.setdiff1d(stored, known, assume_unique=True)
         nothing = np.empty((0, index.dimension), np.float32)
         index.change(missing[:0], nothing, np.setdiff1d(known, stored).tolist())
-        for numbers, vectors in chunks.vectors(connection, missing, index.dimension):
-            index.change(numbers, vectors)
+        for numbers, found in vectors.read(connection, missing, index.dimension):
+            index.change(numbers, found)
         with self._guard:
             self._indexes[row.id] = index
         self._unsaved[row.id] = len(missing)
@@ -71,9 +71,25 @@ class IndexKeeper:
         self._unsaved[row.id] = 0
         try:
             change = snapshot.Change(*changes.last(connection))
-            snapshot.write(self._path(row), self.of(row), _origin(connection, row), change)
+            snapshot.write(self._path(row.id), self.of(row), _origin(connection, row), change)
         except OSError as error:
             log.warning("the snapshot of collection %r was not written: %s", row.name, error)
+
+    def forget(self, row: Row) -> None:
+        """Lets go of a collection that was dropped, and of its snapshot."""
+        with self._guard:
+            self._indexes.pop(row.id, None)
+            self._rows.pop(row.id, None)
+        self._unsaved.pop(row.id, None)
+        for path in (self._path(row.id), self._path(row.id).with_suffix(".new")):
+            path.unlink(missing_ok=True)
+
+    def sweep(self, living: Sequence[Row]) -> None:
+        """Removes snapshots of collections that are gone: a crash may come between a drop and their removal."""
+        names = {self._path(row.id).name for row in living}
+        for path in self._directory.glob("collection-*.faiss"):
+            if path.name not in names:
+                path.unlink(missing_ok=True)
 
     def save_all(self, connection: sqlite3.Connection) -> None:
         """Writes the snapshots of collections that changed since their last."""
@@ -84,7 +100,7 @@ class IndexKeeper:
     def _from_snapshot(self, connection: sqlite3.Connection, row: Row) -> VectorIndex | None:
         self.of(row)
         try:
-            index, change = snapshot.read(self._path(row), _origin(connection, row))
+            index, change = snapshot.read(self._path(row.id), _origin(connection, row))
         except FileNotFoundError:
             return None
         except (snapshot.BadSnapshot, OSError) as error:
@@ -95,8 +111,8 @@ class IndexKeeper:
             return None
         return index
 
-    def _path(self, row: Row) -> Path:
-        return self._directory / f"collection-{row.id}.faiss"
+    def _path(self, collection: int) -> Path:
+        return self._directory / f"collection-{collection}.faiss"
 
 
 def _origin(connection: sqlite3.Connection, row: Row) -> snapshot.Origin:

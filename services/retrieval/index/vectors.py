@@ -40,13 +40,17 @@ class VectorIndex:
 
     def search(self, vector: Vector, limit: int, allowed: Numbers | None = None) -> dict[int, float]:
         """Cosine by number of the nearest, at most `limit`, among `allowed` where given."""
+        return self.search_many(vector.reshape(1, -1), limit, allowed)[0]
+
+    def search_many(self, vectors: Vector, limit: int, allowed: Numbers | None = None) -> list[dict[int, float]]:
+        """The same for each of several vectors, of shape (n, dimension), in one pass."""
         with self._lock.reading():
             selector, kept = self._selector(allowed)
             parameters = faiss.SearchParameters(sel=selector) if selector is not None else None  # type: ignore[call-arg]  # its stub lacks it
-            rows = np.ascontiguousarray(vector.reshape(1, -1), dtype=np.float32)
+            rows = np.ascontiguousarray(vectors, dtype=np.float32)
             scores, numbers = self._index.search(rows, limit, params=parameters)
             del kept
-        return {int(number): float(score) for number, score in zip(numbers[0], scores[0], strict=True) if number >= 0}
+        return [_found(*row) for row in zip(numbers, scores, strict=True)]
 
     def numbers(self) -> Numbers:
         """Living numbers, ascending."""
@@ -75,6 +79,12 @@ class VectorIndex:
             return None, []
         dead, kept = _among(np.fromiter(self._dead, dtype=np.int64))
         return faiss.IDSelectorNot(dead), [dead, *kept]
+
+
+def _found(numbers: Numbers, scores: Vector) -> dict[int, float]:
+    """Scores by number; FAISS fills up with -1 what it doesn't find."""
+    pairs = zip(numbers.tolist(), scores.tolist(), strict=True)
+    return {number: score for number, score in pairs if number >= 0}
 
 
 def _among(numbers: Numbers) -> tuple[faiss.IDSelector, list[object]]:

@@ -7,14 +7,9 @@ from datetime import UTC, datetime
 from citemesh.errors import AlreadyExists, NotFound
 from services.retrieval.engine import CollectionInfo, Embedding
 from services.retrieval.mismatch import mismatch
-from services.retrieval.store.schema import create_lexicon
+from services.retrieval.store.schema import create_lexicon, drop_lexicon
 
-_COLUMNS = """
-SELECT c.id, c.name, c.model, c.digest, c.dimension, c.created_at,
-  (SELECT COUNT(*) FROM documents d WHERE d.collection = c.id),
-  (SELECT COALESCE(SUM(chunks), 0) FROM documents d WHERE d.collection = c.id)
-FROM collections c
-"""
+_COLUMNS = "SELECT name, model, digest, dimension, documents, chunks, created_at, unreadable FROM collections"
 _NAMED_IN_ERRORS = 20
 
 
@@ -41,6 +36,20 @@ def create(connection: sqlite3.Connection, name: str, embedding: Embedding) -> R
     return row
 
 
+def drop(connection: sqlite3.Connection, name: str) -> Row:
+    """Removes a collection and all that is in it; its number is never given again. Raises NotFound."""
+    row = find(connection, name)
+    connection.execute("DELETE FROM collections WHERE id = ?", (row.id,))
+    drop_lexicon(connection, row.id)
+    return row
+
+
+def counts(connection: sqlite3.Connection, row: Row) -> tuple[int, int]:
+    """Chunks of a collection, and how many of them have no vector."""
+    found = connection.execute("SELECT chunks, unreadable FROM collections WHERE id = ?", (row.id,)).fetchone()
+    return int(found[0]), int(found[1])
+
+
 def find(connection: sqlite3.Connection, name: str) -> Row:
     """Finds one by name. Raises NotFound, which names those that exist."""
     row = connection.execute("SELECT id, model, digest, dimension FROM collections WHERE name = ?", (name,)).fetchone()
@@ -58,12 +67,12 @@ def rows(connection: sqlite3.Connection) -> list[Row]:
 def info(connection: sqlite3.Connection, name: str) -> CollectionInfo:
     """Reads one with its counts. Raises NotFound."""
     find(connection, name)
-    return _info(connection.execute(f"{_COLUMNS} WHERE c.name = ?", (name,)).fetchone())
+    return _info(connection.execute(f"{_COLUMNS} WHERE name = ?", (name,)).fetchone())
 
 
 def page(connection: sqlite3.Connection, after: str, limit: int) -> tuple[CollectionInfo, ...]:
     """Reads those after a name, in order of names."""
-    found = connection.execute(f"{_COLUMNS} WHERE c.name > ? ORDER BY c.name LIMIT ?", (after, limit))
+    found = connection.execute(f"{_COLUMNS} WHERE name > ? ORDER BY name LIMIT ?", (after, limit))
     return tuple(_info(row) for row in found)
 
 
@@ -80,7 +89,7 @@ def _existing(connection: sqlite3.Connection) -> str:
     return f"there are: {', '.join(names[:_NAMED_IN_ERRORS])}{more}" if names else "create one first"
 
 
-def _info(row: tuple[int, str, str, str, int, str, int, int]) -> CollectionInfo:
-    _, name, model, digest, dimension, created_at, documents, chunks = row
+def _info(row: tuple[str, str, str, int, int, int, str, int]) -> CollectionInfo:
+    name, model, digest, dimension, documents, chunks, created_at, unreadable = row
     created = datetime.fromisoformat(created_at)
-    return CollectionInfo(name, Embedding(model, digest, dimension), documents, chunks, created)
+    return CollectionInfo(name, Embedding(model, digest, dimension), documents, chunks, created, unreadable)

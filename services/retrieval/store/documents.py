@@ -8,11 +8,11 @@ from typing import Any
 from citemesh.errors import NotFound
 from services.retrieval.domains import domain
 from services.retrieval.engine import DocumentInfo, NewDocument
+from services.retrieval.numbers import number_of
 from services.retrieval.store.schema import lexicon
 
-# The order of DocumentInfo's fields.
 COLUMNS = """d.id, d.document_id, c.name, d.title, d.uri, d.source_type, d.language, d.content_sha256, d.size_bytes,
-d.characters, d.chunks, d.pages, d.ingested_at, d.published_at"""
+d.characters, d.chunks, d.pages, d.table_id, d.ingested_at, d.published_at"""
 _FROM = f"SELECT {COLUMNS} FROM documents d JOIN collections c ON c.id = d.collection"
 
 
@@ -31,11 +31,14 @@ def text(connection: sqlite3.Connection, number: int) -> str:
     return str(connection.execute("SELECT text FROM texts WHERE document = ?", (number,)).fetchone()[0])
 
 
-def page(connection: sqlite3.Connection, collection: int, after: str, limit: int) -> tuple[DocumentInfo, ...]:
-    """Reads those after an id, in order of ids."""
+def page(
+    connection: sqlite3.Connection, collection: int, after: str, limit: int, table_id: str = ""
+) -> tuple[DocumentInfo, ...]:
+    """Reads those after an id, in order of ids; of one table where it is named."""
+    only, table = ("AND d.table_id = ? AND d.table_id <> ''", (table_id,)) if table_id else ("", ())
     rows = connection.execute(
-        f"{_FROM} WHERE d.collection = ? AND d.document_id > ? ORDER BY d.document_id LIMIT ?",
-        (collection, after, limit),
+        f"{_FROM} WHERE d.collection = ? AND d.document_id > ? {only} ORDER BY d.document_id LIMIT ?",
+        (collection, after, *table, limit),
     ).fetchall()
     return tuple(info(connection, row) for row in rows)
 
@@ -45,47 +48,49 @@ def insert(connection: sqlite3.Connection, collection: int, document: NewDocumen
     new = document.info
     published = new.published_at.timestamp() if new.published_at else None
     cursor = connection.execute(
-        f"INSERT INTO documents VALUES (NULL{', ?' * 14})",
+        f"INSERT INTO documents VALUES (NULL{', ?' * 16})",
         (collection, new.document_id, new.title, new.uri, domain(new.uri), new.source_type, new.language,
          new.content_sha256, new.size_bytes, new.characters, new.chunks, new.pages, new.ingested_at.isoformat(),
-         published),
+         published, new.table_id, len(document.unreadable)),
     )  # fmt: skip
     number = int(cursor.lastrowid or 0)
     connection.execute("INSERT INTO texts VALUES (?, ?)", (number, document.text))
     connection.executemany(
-        "INSERT INTO metadata VALUES (?, ?, ?)", [(number, key, value) for key, value in new.metadata.items()]
+        "INSERT INTO metadata VALUES (?, ?, ?, ?)",
+        [(number, key, value, number_of(value)) for key, value in new.metadata.items()],
     )
     return number
 
 
-def remove(connection: sqlite3.Connection, collection: int, document_ids: Sequence[str]) -> dict[str, list[int]]:
-    """Removes those of the ids that are there; returns the chunks' numbers by id."""
-    return {
-        document_id: _remove(connection, collection, number)
-        for document_id in dict.fromkeys(document_ids)
-        if (number := _number(connection, collection, document_id)) is not None
-    }
+def remove(connection: sqlite3.Connection, collection: int, document_id: str) -> list[int]:
+    """Removes a document if it is there; returns its chunks' numbers."""
+    return _remove(connection, collection, "d.document_id = :name", document_id)[0]
+
+
+def remove_all(connection: sqlite3.Connection, collection: int, ids: Sequence[str]) -> dict[str, list[int]]:
+    """Removes those of the ids that are there, a table's id with all its rows; returns the chunks' numbers by id."""
+    either = "(d.document_id = :name OR (d.table_id = :name AND d.table_id <> ''))"
+    found = {name: _remove(connection, collection, either, name) for name in dict.fromkeys(ids)}
+    return {name: chunks for name, (chunks, documents) in found.items() if documents}
 
 
 def info(connection: sqlite3.Connection, row: tuple[Any, ...]) -> DocumentInfo:
     """A document from a row of COLUMNS."""
-    number, *said, ingested_at, published_at = row
+    number, *said, table_id, ingested_at, published_at = row
     found = connection.execute("SELECT key, value FROM metadata WHERE document = ? ORDER BY key", (number,))
     published = None if published_at is None else datetime.fromtimestamp(published_at, UTC)
-    fields: list[Any] = [*said, datetime.fromisoformat(ingested_at), published, dict(found.fetchall())]
+    fields: list[Any] = [*said, datetime.fromisoformat(ingested_at), published, dict(found.fetchall()), table_id]
     return DocumentInfo(*fields)
 
 
-def _number(connection: sqlite3.Connection, collection: int, document_id: str) -> int | None:
-    row = connection.execute(
-        "SELECT id FROM documents WHERE collection = ? AND document_id = ?", (collection, document_id)
-    ).fetchone()
-    return int(row[0]) if row else None
-
-
-def _remove(connection: sqlite3.Connection, collection: int, number: int) -> list[int]:
-    chunks = [row[0] for row in connection.execute("SELECT id FROM chunks WHERE document = ?", (number,))]
-    words = f"DELETE FROM {lexicon(collection)} WHERE rowid = ?"
-    connection.executemany(words, [(chunk,) for chunk in chunks])
-    connection.execute("DELETE FROM documents WHERE id = ?", (number,))
-    return chunks
+def _remove(connection: sqlite3.Connection, collection: int, which: str, name: str) -> tuple[list[int], int]:
+    """Numbers of the chunks that went, and how many documents."""
+    named = f"{which} AND d.collection = :collection"
+    values = {"name": name, "collection": collection}
+    rows = connection.execute(f"SELECT d.id FROM documents d WHERE {named}", values).fetchall()
+    chunks: list[int] = []
+    for row in rows:
+        chunks += (it[0] for it in connection.execute("SELECT id FROM chunks WHERE document = ?", row))
+    connection.executemany(f"DELETE FROM {lexicon(collection)} WHERE rowid = ?", [(chunk,) for chunk in chunks])
+    connection.executemany("DELETE FROM documents WHERE id = ?", rows)
+    return chunks, len(rows)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.retrieval.domains import suffix
-from services.retrieval.engine import Filter
+from services.retrieval.engine import Condition, Filter
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,8 @@ def where(collection: int, chosen: Filter) -> Where:
         *_any_of("d.language", chosen.languages),
         *_domains(chosen.domains),
         *_published(chosen),
-        *(_metadata(key, value) for key, value in chosen.metadata.items()),
+        *(_metadata(key, [("m.value = ?", value)]) for key, value in chosen.metadata.items()),
+        *map(_condition, chosen.conditions),
     ]
     return Where(" AND ".join(part.sql for part in parts), tuple(value for part in parts for value in part.values))
 
@@ -62,6 +63,26 @@ def _published(chosen: Filter) -> list[Where]:
     return parts
 
 
-def _metadata(key: str, value: str) -> Where:
-    sql = "EXISTS (SELECT 1 FROM metadata m WHERE m.document = d.id AND m.key = ? AND m.value = ?)"
-    return Where(sql, (key, value))
+def _condition(condition: Condition) -> Where:
+    if condition.any_of:
+        part = _any_of("m.value", condition.any_of)[0]
+        return _entry(condition.key, part)
+    if condition.numbers is not None:
+        return _metadata(condition.key, _bounds("m.number", condition.numbers))
+    return _metadata(condition.key, _bounds("m.value", condition.texts or (None, None)))
+
+
+def _bounds(column: str, bounds: tuple[object, object]) -> list[tuple[str, object]]:
+    return [
+        (f"{column} {sign} ?", bound) for sign, bound in zip((">=", "<="), bounds, strict=True) if bound is not None
+    ]
+
+
+def _metadata(key: str, parts: Sequence[tuple[str, object]]) -> Where:
+    return _entry(key, Where(" AND ".join(sql for sql, _ in parts), tuple(value for _, value in parts)))
+
+
+def _entry(key: str, must: Where) -> Where:
+    """One entry of the metadata; text is compared by its bytes in UTF-8, which is the order of code points."""
+    sql = f"EXISTS (SELECT 1 FROM metadata m WHERE m.document = d.id AND m.key = ? AND {must.sql})"
+    return Where(sql, (key, *must.values))

@@ -11,26 +11,29 @@ from pathlib import Path
 
 from citemesh.errors import DataLoss, PreconditionFailed
 from services.retrieval import lexical
+from services.retrieval.store import migrate
 
-VERSION = 1
+VERSION = 2
 APPLICATION_ID = 0x434D5253  # "CMRS"
 
-TABLES = """
+TABLES = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE changes (sequence INTEGER PRIMARY KEY AUTOINCREMENT, mark BLOB NOT NULL);
 CREATE TABLE collections (
   id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, model TEXT NOT NULL, digest TEXT NOT NULL,
-  dimension INTEGER NOT NULL, created_at TEXT NOT NULL);
+  dimension INTEGER NOT NULL, created_at TEXT NOT NULL, documents INTEGER NOT NULL DEFAULT 0,
+  chunks INTEGER NOT NULL DEFAULT 0, unreadable INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE documents (
   id INTEGER PRIMARY KEY AUTOINCREMENT, collection INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
   document_id TEXT NOT NULL, title TEXT NOT NULL, uri TEXT NOT NULL, domain TEXT NOT NULL, source_type TEXT NOT NULL,
   language TEXT NOT NULL, content_sha256 TEXT NOT NULL, size_bytes INTEGER NOT NULL, characters INTEGER NOT NULL,
   chunks INTEGER NOT NULL, pages INTEGER NOT NULL, ingested_at TEXT NOT NULL, published_at REAL,
+  table_id TEXT NOT NULL DEFAULT '', unreadable INTEGER NOT NULL DEFAULT 0,
   UNIQUE (collection, document_id));
 CREATE TABLE texts (document INTEGER PRIMARY KEY REFERENCES documents ON DELETE CASCADE, text TEXT NOT NULL);
 CREATE TABLE metadata (
   document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE, key TEXT NOT NULL, value TEXT NOT NULL,
-  PRIMARY KEY (document, key)) WITHOUT ROWID;
+  number REAL, PRIMARY KEY (document, key)) WITHOUT ROWID;
 CREATE TABLE chunks (
   id INTEGER PRIMARY KEY AUTOINCREMENT, document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
   collection INTEGER NOT NULL, chunk_id TEXT NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
@@ -42,6 +45,7 @@ CREATE TABLE vectors (chunk INTEGER PRIMARY KEY REFERENCES chunks ON DELETE CASC
 CREATE TABLE tokens (
   chunk INTEGER PRIMARY KEY REFERENCES chunks ON DELETE CASCADE, digest TEXT NOT NULL, ids BLOB NOT NULL);
 CREATE INDEX tokens_by_digest ON tokens (digest);
+{migrate.ADDED_IN_2}
 """
 
 
@@ -53,14 +57,12 @@ def lexicon(collection: int) -> str:
 def create_lexicon(connection: sqlite3.Connection, collection: int) -> None:
     """Makes a collection's lexical table: words of headings and of the text, BM25 with the headings at half weight."""
     name = lexicon(collection)
-    connection.execute(
-        f"CREATE VIRTUAL TABLE {name} USING fts5(headings, body, tokenize='porter unicode61 remove_diacritics 2')"
-    )
+    connection.execute(f'CREATE VIRTUAL TABLE {name} USING fts5(headings, body, tokenize="{lexical.TOKENIZER}")')
     connection.execute(f"INSERT INTO {name}({name}, rank) VALUES ('rank', 'bm25(0.5, 1.0)')")
 
 
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Makes the tables in a new database, or checks an old one's version.
+    """Makes the tables in a new database, brings an old one up to this version, or checks that it is of it.
 
     Raises PreconditionFailed for a database of a newer version, DataLoss for one that is another program's.
     """
@@ -76,6 +78,8 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
             f"{path} has schema version {version}, this program knows up to {VERSION}",
             "start the newer CiteMesh that wrote it",
         )
+    elif version < VERSION:
+        migrate.upgrade(connection, version)
 
 
 def drop_lexicon(connection: sqlite3.Connection, collection: int) -> None:

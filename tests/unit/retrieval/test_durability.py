@@ -9,14 +9,14 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from citemesh.errors import DataLoss, NotFound, PreconditionFailed, Unavailable
-from services.retrieval.engine import Engine, Filter
+from services.retrieval.engine import Engine, Filter, Found
 from services.retrieval.engines.durable import DurableEngine
 from services.retrieval.index.keeper import IndexKeeper
 from services.retrieval.store import schema
@@ -106,8 +106,7 @@ async def test_kill_at_any_instant_loses_nothing_acknowledged(tmp_path: Path) ->
                     assert name in ids_of(await search(engine, f"document{name[1:]} word{name[1:]}", "dense", 1000))
                     info, text = await engine.document("default", name)
                     assert text == text_of(int(name[1:]))
-                    chosen = Filter(document_ids=[name])
-                    assert len((await search(engine, "word", "dense", 100, chosen=chosen)).found) == info.chunks > 1
+                    assert len(await all_of(engine, name)) == info.chunks > 1
                 for name in gone:
                     assert not (await search(engine, f"word{name[1:]}", "lexical")).found
                     with pytest.raises(NotFound):
@@ -116,6 +115,12 @@ async def test_kill_at_any_instant_loses_nothing_acknowledged(tmp_path: Path) ->
                 assert indexed(engine) == stored
     assert len(kept) > 3 * KILLS
     assert gone
+
+
+async def all_of(engine: Engine, name: str) -> Sequence[Found]:
+    """All chunks of a document that the index finds."""
+    chosen = Filter(document_ids=[name])
+    return (await search(engine, "word", "dense", 1000, chosen=chosen, keep_duplicates=True)).found
 
 
 def indexed(engine: DurableEngine) -> list[int]:
@@ -282,8 +287,7 @@ async def test_a_cancelled_put_is_whole_or_absent(tmp_path: Path) -> None:
         await engine.put(new_document("the last", "last"))
         assert indexed(engine) == numbers(tmp_path)[0]
         for info in await engine.documents("default", "", 100):
-            chosen = Filter(document_ids=[info.document_id])
-            assert len((await search(engine, "word", "dense", 1000, chosen=chosen)).found) == info.chunks
+            assert len(await all_of(engine, info.document_id)) == info.chunks
 
 
 async def test_words_of_an_older_program_are_made_anew(tmp_path: Path) -> None:

@@ -1,0 +1,156 @@
+"""How the durable engine searches: numbers come from the index, everything else from the store."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from services.retrieval import near
+from services.retrieval.engine import Duplicate, Found, Mode, Query, Results
+from services.retrieval.fuse import Fused, Scores, Weights
+from services.retrieval.index.keeper import IndexKeeper
+from services.retrieval.store import changes, chunks, collections, signatures, words
+from services.retrieval.store.collections import Row
+from services.retrieval.ways import ordered, way
+
+_TRIES = 3
+_MOST_RANKED = 65_536
+_MOST_DUPLICATES = 16
+_Groups = list[tuple[Fused, list[tuple[Fused, float]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A query, its collection, and the way it goes."""
+
+    query: Query
+    row: Row
+    mode: Mode
+    notices: tuple[str, ...]
+
+
+class DurableSearch:
+    """Searches the store and its indexes. candidates: fewest chunks that each part of a hybrid search ranks."""
+
+    def __init__(self, indexes: IndexKeeper, weights: Weights, candidates: int) -> None:
+        self._indexes = indexes
+        self._weights = weights
+        self._candidates = candidates
+
+    def run(self, connection: sqlite3.Connection, queries: Sequence[Query]) -> tuple[Results, ...]:
+        """Answers all from one state of the store; done again where a change overtook it."""
+        for _ in range(_TRIES):
+            results, whole = self._once(connection, queries)
+            if whole:
+                break
+        return results
+
+    def _once(self, connection: sqlite3.Connection, queries: Sequence[Query]) -> tuple[tuple[Results, ...], bool]:
+        """Results, and whether nothing vanished under the search."""
+        connection.execute("BEGIN")
+        try:
+            sequence, _ = changes.last(connection)
+            asked = [self._asked(connection, query) for query in queries]
+            first = [self._first_limit(one) for one in asked]
+            dense = self._dense(connection, asked, first)
+            answers = [self._answer(connection, *one, sequence) for one in zip(asked, first, dense, strict=True)]
+        finally:
+            connection.rollback()
+        return tuple(results for results, _ in answers), all(whole for _, whole in answers)
+
+    def _asked(self, connection: sqlite3.Connection, query: Query) -> _Asked:
+        row = collections.find(connection, query.collection)
+        mode, notices = way(query, *collections.counts(connection, row))
+        if mode != "lexical" and query.embedding is not None:
+            collections.require(row, query.embedding)
+        return _Asked(query, row, mode, notices)
+
+    def _first_limit(self, asked: _Asked) -> int:
+        """Chunks that each part ranks at first: some more than asked for, since duplicates fold."""
+        top_k = asked.query.top_k
+        if asked.mode == "hybrid":
+            return max(self._candidates, 2 * top_k)
+        return top_k if asked.query.keep_duplicates else top_k + top_k // 2 + 8
+
+    def _dense(
+        self, connection: sqlite3.Connection, asked: Sequence[_Asked], limits: Sequence[int]
+    ) -> list[dict[int, float]]:
+        """Cosines for each query; one pass over the index for all of one collection and filter."""
+        groups: dict[tuple[int, str], list[int]] = {}
+        for at, one in enumerate(asked):
+            if one.mode != "lexical":
+                groups.setdefault((one.row.id, repr(one.query.filter)), []).append(at)
+        found: list[dict[int, float]] = [{} for _ in asked]
+        for places in groups.values():
+            limit = max(limits[at] for at in places)
+            scores = self._nearest(connection, [asked[at] for at in places], limit)
+            for at, nearest in zip(places, scores, strict=True):
+                found[at] = nearest
+        return found
+
+    def _nearest(self, connection: sqlite3.Connection, asked: Sequence[_Asked], limit: int) -> list[dict[int, float]]:
+        row, chosen = asked[0].row, asked[0].query.filter
+        allowed = None if chosen.empty else chunks.passing(connection, row.id, chosen)
+        if allowed is not None and not len(allowed):
+            return [{} for _ in asked]
+        vectors = np.stack([one.query.vector for one in asked if one.query.vector is not None])
+        return self._indexes.of(row).search_many(vectors, limit, allowed)
+
+    def _answer(
+        self, connection: sqlite3.Connection, asked: _Asked, limit: int, dense: Scores, sequence: int
+    ) -> tuple[Results, bool]:
+        """Ranks more where too little was left after folding, until it is enough or all was seen."""
+        query = asked.query
+        while True:
+            lexical = self._lexical(connection, asked, limit)
+            ranked = ordered(query, asked.mode, dense, lexical, self._weights, 2 * limit)
+            groups = self._folded(connection, query, ranked)
+            if len(groups) >= query.top_k or max(len(dense), len(lexical)) < limit or limit >= _MOST_RANKED:
+                return self._results(connection, asked, groups, sequence)
+            limit *= 4
+            dense = self._nearest(connection, [asked], limit)[0] if asked.mode != "lexical" else {}
+
+    def _lexical(self, connection: sqlite3.Connection, asked: _Asked, limit: int) -> dict[int, float]:
+        if asked.mode == "dense":
+            return {}
+        return words.scores(connection, asked.row.id, asked.query.text, asked.query.filter, limit)
+
+    def _folded(self, connection: sqlite3.Connection, query: Query, ranked: Sequence[Fused]) -> _Groups:
+        """At most top_k, each with its near-duplicates; no more is looked at than has to be."""
+        if query.keep_duplicates:
+            return [(item, []) for item in ranked[: query.top_k]]
+        known: list[bytes] = []
+        groups: list[near.Group] = []
+        while len(groups) < query.top_k and len(known) < len(ranked):
+            more = ranked[len(known) : max(2 * len(known), query.top_k + query.top_k // 2 + 8)]
+            known += signatures.read(connection, [item.key for item in more])
+            groups = near.fold(known, query.top_k)
+        return [(ranked[it.first], [(ranked[at], similarity) for at, similarity in it.others]) for it in groups]
+
+    def _results(
+        self, connection: sqlite3.Connection, asked: _Asked, groups: _Groups, sequence: int
+    ) -> tuple[Results, bool]:
+        query = asked.query
+        first = [item.key for item, _ in groups]
+        known = chunks.read(connection, first, query.with_token_ids, query.with_token_vectors)
+        behind = [item.key for _, others in groups for item, _ in others[:_MOST_DUPLICATES]]
+        duplicates = chunks.read(connection, behind) if behind else {}
+        found = [
+            Found(
+                *known[item.key],
+                item.score,
+                item.dense,
+                item.lexical,
+                tuple(
+                    Duplicate(chunk.chunk_id, chunk.place, document, similarity)
+                    for other, similarity in others[:_MOST_DUPLICATES]
+                    if other.key in duplicates
+                    for chunk, document in (duplicates[other.key],)
+                ),
+            )
+            for item, others in groups
+            if item.key in known
+        ]
+        whole = len(known) == len(first) and len(duplicates) == len(behind)
+        return Results(tuple(found), sequence, asked.notices), whole
