@@ -1,0 +1,1 @@
+"""Conversations that are kept: each for the caller who began it, in one SQLite file."""
