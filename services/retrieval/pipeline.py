@@ -4,19 +4,25 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import replace
 
 from citemesh.errors import CiteMeshError, NotFound, PreconditionFailed
 from services.retrieval.embedding.encoder import in_context
 from services.retrieval.embedding.queue import EmbeddingQueue
 from services.retrieval.engine import DocumentInfo, Engine, NewDocument
-from services.retrieval.ingest.chunk import ChunkSize
-from services.retrieval.ingest.describe import chunks_of, described, document_id_of
-from services.retrieval.ingest.draft import Draft, spans
-from services.retrieval.ingest.parsed import IngestFault
+from services.retrieval.ingest.chunk import ChunkSize, TokenCounter
+from services.retrieval.ingest.describe import described, document_id_of
+from services.retrieval.ingest.detect import SourceType
+from services.retrieval.ingest.draft import Draft, draft, spans
+from services.retrieval.ingest.parsed import IngestFault, Parsed
 from services.retrieval.ingest.reader import DocumentReader
+from services.retrieval.ingest.table import Layout
 from services.retrieval.ingest.upload import Header, Progress, Report, State, Upload
+from services.retrieval.ingest.windows import portions
 from services.retrieval.mismatch import mismatch
+from services.retrieval.rows import delete_table
+from services.retrieval.tables import Steps, Table, unreadable_notice
 from services.retrieval.tokens import TokenFiller
 
 log = logging.getLogger(__name__)
@@ -68,26 +74,45 @@ class Pipeline:
         sha256 = await asyncio.to_thread(lambda: hashlib.sha256(upload.data).hexdigest())
         document_id = header.document_id or document_id_of(header.collection, sha256)
         if (known := await self._known(header.collection, document_id)) and known.content_sha256 == sha256:
+            await delete_table(self._engine, header.collection, document_id)
             await report(_progress(header, "unchanged", known))
             return
-        name = header.uri or header.title
-        source_type, parsed = await self._reader.read(upload.data, header.media_type, name)
-        info = described(upload, document_id, sha256, source_type, parsed)
+        kind, parsed = await self._reader.read(upload.data, header.media_type, header.uri or header.title)
+        if isinstance(parsed, Layout):
+            await self._take_rows(upload, document_id, kind, parsed, report)
+        else:
+            await self._take(upload, described(upload, document_id, sha256, kind, parsed), parsed, report)
+
+    async def _take(self, upload: Upload, info: DocumentInfo, parsed: Parsed, report: Report) -> None:
+        """A document that is one."""
+        header = upload.header
         await report(_progress(header, "parsed", info))
-        chunks = await self._embeddings.in_thread(chunks_of, info, parsed, self._embeddings.encoder, self._size)
-        info = replace(info, chunks=len(chunks))
-        await report(_progress(header, "chunked", info))
-        (document,) = await self._enriched([Draft(info, parsed.text, chunks)])
-        await report(_progress(header, "embedded", info))
+        (draft,) = await self._cut([(info, parsed)])
+        if isinstance(draft, IngestFault):
+            raise draft
+        await report(_progress(header, "chunked", draft.info))
+        (document,) = await self._enriched([draft])
+        await report(_progress(header, "embedded", draft.info))
         await self._put(document)
-        self._tokens.stored(document.chunks)
-        await report(_progress(header, "committed", info))
+        await delete_table(self._engine, header.collection, info.document_id)
+        notices = unreadable_notice(len(document.unreadable), len(document.chunks))
+        await report(replace(_progress(header, "committed", draft.info), notices=notices))
+
+    async def _take_rows(self, upload: Upload, table_id: str, kind: SourceType, layout: Layout, report: Report) -> None:
+        """A table: many documents."""
+        steps = Steps(self._cut, self._enriched, self._put)
+        async with aclosing(portions(self._reader, upload.data, layout)) as rows:
+            await Table(self._engine, steps, upload, table_id, kind, report).take(rows)
 
     async def _known(self, collection: str, document_id: str) -> DocumentInfo | None:
         try:
             return (await self._engine.document(collection, document_id, with_text=False))[0]
         except NotFound:
             return None
+
+    async def _cut(self, read: Sequence[tuple[DocumentInfo, Parsed]]) -> list[Draft | IngestFault]:
+        """Documents cut into chunks; a fault for one without text."""
+        return await self._embeddings.in_thread(_drafts, read, self._embeddings.encoder, self._size)
 
     async def _enriched(self, drafts: Sequence[Draft]) -> list[NewDocument]:
         """Vectors and token ids of the chunks of several documents, made at once."""
@@ -105,10 +130,17 @@ class Pipeline:
     async def _put(self, document: NewDocument) -> None:
         try:
             await self._engine.put(document)
+            self._tokens.stored(document.chunks)
         except PreconditionFailed as error:
             if error.reason != "MODEL_MISMATCH":
                 raise
             raise IngestFault("MODEL_MISMATCH", error.message, error.remedy) from None
+
+
+def _drafts(
+    read: Sequence[tuple[DocumentInfo, Parsed]], counter: TokenCounter, size: ChunkSize
+) -> list[Draft | IngestFault]:
+    return [draft(info, parsed, counter, size) for info, parsed in read]
 
 
 def failed(header: Header, fault: IngestFault) -> Progress:

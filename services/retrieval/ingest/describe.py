@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from services.retrieval.engine import Chunk, DocumentInfo, Place
 from services.retrieval.ingest.chunk import ChunkSize, TokenCounter, chunk
+from services.retrieval.ingest.dates import date_of
 from services.retrieval.ingest.detect import SourceType
 from services.retrieval.ingest.language import language_of
 from services.retrieval.ingest.parsed import IngestFault, Parsed
@@ -28,12 +29,12 @@ def document_id_of(collection: str, sha256: str) -> str:
 def described(upload: Upload, document_id: str, sha256: str, source_type: SourceType, parsed: Parsed) -> DocumentInfo:
     """A document's description; what its sender says counts for more than what it says of itself."""
     header = upload.header
-    title = header.title or parsed.title or _file_name(header.uri) or document_id
+    title = header.title or parsed.title or file_name(header.uri) or document_id
     return DocumentInfo(
         document_id=document_id,
         collection=header.collection,
         title=title[:_LONGEST_TITLE],
-        uri=header.uri,
+        uri=header.uri or parsed.uri,
         source_type=source_type,
         language=parsed.language or language_of(parsed.text),
         content_sha256=sha256,
@@ -42,7 +43,7 @@ def described(upload: Upload, document_id: str, sha256: str, source_type: Source
         chunks=0,
         pages=len(parsed.pages),
         ingested_at=datetime.now(UTC),
-        published_at=_date(parsed.published),
+        published_at=date_of(parsed.published),
         metadata=_metadata(header.metadata, parsed.metadata),
     )
 
@@ -63,19 +64,11 @@ def _id(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_ID_DIGITS]
 
 
-def _file_name(uri: str) -> str:
+def file_name(uri: str) -> str:
+    """The last part of an address or path; empty where it has none."""
     with suppress(ValueError):
         return PurePosixPath(unquote(urlsplit(uri).path)).name
     return ""
-
-
-def _date(text: str) -> datetime | None:
-    """A date in ISO 8601, as UTC where it names no zone; None where it is none."""
-    try:
-        date = datetime.fromisoformat(text.strip())
-    except ValueError:
-        return None
-    return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
 def _metadata(sent: Mapping[str, str], said: Mapping[str, str]) -> dict[str, str]:

@@ -1,9 +1,12 @@
 """Documents that were read and cut, on their way to vectors: several go together, so that batches are full."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from services.retrieval.engine import Chunk, DocumentInfo
+from services.retrieval.ingest.chunk import ChunkSize, TokenCounter
+from services.retrieval.ingest.describe import chunks_of
+from services.retrieval.ingest.parsed import IngestFault, Parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +16,15 @@ class Draft:
     info: DocumentInfo
     text: str
     chunks: Sequence[Chunk]
+
+
+def draft(info: DocumentInfo, parsed: Parsed, counter: TokenCounter, size: ChunkSize) -> Draft | IngestFault:
+    """A document that was read, cut; its fault where there is nothing to cut. CPU work: call it in a thread."""
+    try:
+        chunks = chunks_of(info, parsed, counter, size)
+    except IngestFault as fault:
+        return fault
+    return Draft(replace(info, chunks=len(chunks)), parsed.text, chunks)
 
 
 def spans(drafts: Sequence[Draft]) -> Iterator[tuple[Draft, int, int]]:

@@ -21,16 +21,28 @@ def decode(data: bytes, charset: str = "") -> str:
 
     Raises IngestFault INVALID_ENCODING, which names the first byte that is none.
     """
-    mark, encoding = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", ""))
-    encoding = encoding or _known(charset) or "utf-8"
+    mark, encoding = encoding_of(data, charset)
     try:
-        return data[len(mark) :].decode(encoding)
+        return data[mark:].decode(encoding)
     except UnicodeDecodeError as error:
         raise IngestFault(
             "INVALID_ENCODING",
-            f"byte {error.start + len(mark)} (0x{error.object[error.start]:02x}) is not {encoding.upper()}",
+            f"byte {error.start + mark} (0x{error.object[error.start]:02x}) is not {encoding.upper()}",
             "save the file as UTF-8, or declare its charset as in text/plain; charset=gb18030",
         ) from None
+
+
+def encoding_of(data: bytes, charset: str = "") -> tuple[int, str]:
+    """Length of the byte order mark, and the encoding. Raises IngestFault INVALID_ENCODING for an unknown charset."""
+    mark, encoding = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", ""))
+    return len(mark), encoding or _known(charset) or "utf-8"
+
+
+def head(data: bytes, charset: str = "") -> str:
+    """The text of a document's first bytes, as far as it can be read; the last character may be cut."""
+    mark, encoding = encoding_of(data, charset)
+    errors = "surrogateescape" if encoding == "utf-8" else "replace"
+    return codecs.getincrementaldecoder(encoding)(errors).decode(data[mark:])
 
 
 def html_charset(data: bytes) -> str:

@@ -40,6 +40,7 @@ class Parsed:
         title, language, published: empty where the document doesn't say; published as ISO 8601 gives it.
         pages: offset in text where each page starts; empty for a format without pages.
         metadata: what the document says of itself.
+        uri: the address that it says it has; empty where it doesn't.
     """
 
     text: str
@@ -49,6 +50,7 @@ class Parsed:
     published: str = ""
     pages: tuple[int, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
+    uri: str = ""
 
 
 def paragraphs(text: str, start: int = 0, end: int | None = None) -> Iterator[Block]:

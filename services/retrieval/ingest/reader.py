@@ -9,10 +9,12 @@ from typing import Protocol
 
 from services.retrieval.ingest.detect import SourceType
 from services.retrieval.ingest.parsed import IngestFault, Parsed
-from services.retrieval.ingest.read import read
-from services.retrieval.ingest.wire import LENGTHS, answer, frame
+from services.retrieval.ingest.read import read, read_rows
+from services.retrieval.ingest.table import Layout, Row
+from services.retrieval.ingest.wire import LENGTHS, answer, document_question, rows_answer, rows_question
 
-Answer = tuple[SourceType, Parsed]
+Answer = tuple[SourceType, Parsed | Layout]
+Rows = tuple[list[Row], int]
 _START_S = 60.0
 _MODULE = "services.retrieval.ingest.worker"
 
@@ -21,7 +23,13 @@ class DocumentReader(Protocol):
     """Makes text of bytes."""
 
     async def read(self, data: bytes, media_type: str, name: str) -> Answer:
-        """Reads one document. Raises IngestFault."""
+        """Reads one document, or how a table is laid out. Raises IngestFault."""
+
+    async def rows(self, window: bytes, layout: Layout, number: int, last: bool) -> Rows:
+        """Rows that stand whole in a window, the first of which has that number, and the bytes that they take.
+
+        Raises IngestFault.
+        """
 
     async def close(self) -> None:
         """Frees what it holds."""
@@ -34,6 +42,10 @@ class DirectReader:
         """Reads one document."""
         detected, parsed = await asyncio.to_thread(read, data, media_type, name)
         return detected.source_type, parsed
+
+    async def rows(self, window: bytes, layout: Layout, number: int, last: bool) -> Rows:
+        """Reads the rows of a window."""
+        return await asyncio.to_thread(read_rows, window, layout, number, last)
 
     async def close(self) -> None:
         """Has nothing to free."""
@@ -57,12 +69,19 @@ class ProcessReader:
 
     async def read(self, data: bytes, media_type: str, name: str) -> Answer:
         """Reads one document; waits for a free process."""
+        return await asyncio.to_thread(answer, *await self._ask(document_question(data, media_type, name)))
+
+    async def rows(self, window: bytes, layout: Layout, number: int, last: bool) -> Rows:
+        """Reads the rows of a window; waits for a free process."""
+        return await asyncio.to_thread(rows_answer, *await self._ask(rows_question(window, layout, number, last)))
+
+    async def _ask(self, question: bytes) -> tuple[bytes, bytes]:
         process = await self._free.get()
         kept: asyncio.subprocess.Process | None = None
         try:
             process = await self._running(process)
             async with asyncio.timeout(self._timeout_s):
-                header, body = await _exchange(process, frame({"media_type": media_type, "name": name}, data))
+                found = await _exchange(process, question)
             kept = process
         except TimeoutError:
             raise IngestFault("BROKEN", f"reading it took over {self._timeout_s:g} s", "split it") from None
@@ -72,7 +91,7 @@ class ProcessReader:
             if kept is None and process is not None:
                 _kill(process)
             self._free.put_nowait(kept)
-        return await asyncio.to_thread(answer, header, body)
+        return found
 
     async def close(self) -> None:
         """Ends the processes that run."""

@@ -10,8 +10,8 @@ import sys
 from typing import BinaryIO
 
 from services.retrieval.ingest.parsed import IngestFault
-from services.retrieval.ingest.read import read
-from services.retrieval.ingest.wire import LENGTHS, Header, fault_frame, frame, parsed_frame
+from services.retrieval.ingest.read import read, read_rows
+from services.retrieval.ingest.wire import LENGTHS, Header, fault_frame, frame, layout_of, parsed_frame, rows_frame
 
 _OPEN_FILES = 32
 
@@ -32,14 +32,20 @@ def _answer(source: BinaryIO, start: bytes, memory_mib: int) -> bytes:
     try:
         header_length, body_length = LENGTHS.unpack(start)
         header: Header = json.loads(source.read(header_length))
-        detected, parsed = read(source.read(body_length), header["media_type"], header["name"])
-        return parsed_frame(detected.source_type, parsed)
+        return _read(header, source.read(body_length))
     except IngestFault as fault:
         return fault_frame(fault)
     except MemoryError:
         return fault_frame(IngestFault("BROKEN", f"reading it takes over {memory_mib} MiB", "split it"))
     except Exception as error:
         return fault_frame(IngestFault("BROKEN", f"it can't be read: {type(error).__name__}", "export it again"))
+
+
+def _read(header: Header, body: bytes) -> bytes:
+    if "layout" in header:
+        return rows_frame(*read_rows(body, layout_of(header), header["number"], header["last"]))
+    detected, parsed = read(body, header["media_type"], header["name"])
+    return parsed_frame(detected.source_type, parsed)
 
 
 def _limit(memory_mib: int) -> None:
