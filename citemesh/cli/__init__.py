@@ -1,4 +1,4 @@
-"""The command line: `citemesh up | ask | search | ingest | doctor | mesh | policy | config`."""
+"""The command line: `citemesh up | ask | search | ingest | collection | document | …`; `citemesh --help` lists all."""
 
 from citemesh.cli.root import main
 

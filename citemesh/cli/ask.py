@@ -10,27 +10,28 @@ import click
 
 from citemesh.cli.answer import AnswerWriter, JsonWriter, TextWriter
 from citemesh.cli.connect import connect, connection_options, json_option, reporting, run, settings_for
+from citemesh.cli.options import collections_option, filter_options
 from citemesh.cli.terminal import console
 from citemesh.client.mesh import Mesh
-from citemesh.client.types import Question
+from citemesh.client.types import Question, SearchFilter
 from citemesh.errors import InvalidInput
 
 
 @click.command()
 @click.argument("question", required=False)
-@click.option("--collection", default="", help="Collection to search (default: default).")
+@collections_option
 @click.option("--mode", type=click.Choice(["generated", "extractive"]), default=None, help="How to answer.")
 @click.option("--max-tokens", type=click.IntRange(1, 4096), default=None, help="Most tokens of the answer.")
-@click.option("--source-type", "source_types", multiple=True, help="Kind of source to use; may be repeated.")
 @connection_options
 @json_option
 @reporting
+@filter_options
 def ask(
     question: str | None,
-    collection: str,
+    collections: tuple[str, ...],
     mode: str | None,
     max_tokens: int | None,
-    source_types: tuple[str, ...],
+    chosen: SearchFilter,
     target: str | None,
     key: str | None,
     state_dir: Path | None,
@@ -43,7 +44,14 @@ def ask(
     very text that supports it. A sentence that nothing supports is marked so. Ctrl-C ends the work everywhere.
     """
     settings = settings_for(state_dir)
-    asked = Question(_text(question), collection, mode or "", max_tokens or 0, source_types)
+    asked = Question(
+        question=_text(question),
+        collection=collections[0] if collections else "",
+        mode=mode or "",
+        max_tokens=max_tokens or 0,
+        filter=chosen,
+        more_collections=collections[1:],
+    )
     writer = JsonWriter(_write_line) if as_json else TextWriter(console())
     return run(_ask(connect("gateway", settings, target, key), asked, timeout_s or settings.timeout_s, writer))
 

@@ -89,6 +89,14 @@ def connect(room: str, settings: CliSettings, target: str | None, key: str | Non
     return Mesh({room: address}, key or settings.key or _own_key(settings), settings.timeout_s)
 
 
+def connect_documents(state_dir: Path | None, timeout_s: float | None, target: str | None, key: str | None) -> Mesh:
+    """A client of the retrieval service by a command's own options. Raises as `connect`."""
+    settings = settings_for(state_dir)
+    if timeout_s:
+        settings = settings.model_copy(update={"timeout_s": timeout_s})
+    return connect("retrieval", settings, target, key)
+
+
 def _own_key(settings: CliSettings) -> str:
     """The default key of this machine; none where there is none: the mesh says then that it wants one."""
     keyring = Keyring(settings.state_dir)

@@ -31,13 +31,38 @@ class Item:
     """waiting, sent, or one of `IngestProgress.state`."""
     document_id: str = ""
     chunks: int = 0
+    rows: int = 0
+    """Documents that a table has made, a row each; 0 for a single document."""
+    failed_rows: int = 0
+    """Rows of a table that could not be taken in; reason, message and remedy are the first one's."""
+    notices: tuple[str, ...] = ()
     reason: str = ""
     message: str = ""
     remedy: str = ""
 
+    @property
+    def faulty(self) -> bool:
+        """Whether it, or a row of it, could not be taken in."""
+        return self.state == "failed" or self.failed_rows > 0
+
     def fail(self, reason: str, message: str, remedy: str) -> None:
         """The file can't be taken in."""
-        self.state, self.reason, self.message, self.remedy = "failed", reason, message, remedy
+        self.state = "failed"
+        self._blame(reason, message, remedy)
+
+    def take(self, report: IngestProgress) -> None:
+        """What the mesh says of it."""
+        self.state = report.state
+        self.document_id = report.document_id or self.document_id
+        self.chunks = report.chunks or self.chunks
+        self.rows = report.rows or self.rows
+        self.failed_rows = report.failed_rows or self.failed_rows
+        self.notices = report.notices or self.notices
+        if report.error_reason:
+            self._blame(report.error_reason, report.error_message, report.error_remedy)
+
+    def _blame(self, reason: str, message: str, remedy: str) -> None:
+        self.reason, self.message, self.remedy = reason, message, remedy
 
 
 @dataclass(slots=True)
@@ -61,6 +86,11 @@ class Intake:
         """What could not be taken in."""
         return [item for item in self.items if item.state == "failed"]
 
+    @property
+    def faulty(self) -> list[Item]:
+        """What could not be taken in, or not all of it."""
+        return [item for item in self.items if item.faulty]
+
     async def run(self, mesh: Mesh) -> None:
         """Send everything. A stream that breaks is opened anew for what hadn't come to its end, a few times.
 
@@ -70,49 +100,46 @@ class Intake:
         wait_s = _FIRST_WAIT_S
         for attempt in range(1, TRIES + 1):
             try:
-                await self._stream(mesh)
-                break
+                return await self.attempt(mesh)
             except Retryable as error:
                 if attempt == TRIES:
                     raise
                 await asyncio.sleep(max(wait_s, error.retry_after_s))
                 wait_s *= 2
+        return None
+
+    async def attempt(self, mesh: Mesh) -> None:
+        """One stream over what hasn't come to its end. Raises as `run`."""
+        progress = mesh.documents.ingest(self._uploads())
+        async with aclosing(progress) as reports:  # type: ignore[type-var]  # it is an async generator
+            async for report in reports:
+                item = self.items[int(report.correlation_id)]
+                item.take(report)
+                self.changed(item)
         for item in self.items:
             if item.state not in ENDS:
                 item.fail("INCOMPLETE", "the mesh never said what became of it", "ingest it again")
                 self.changed(item)
-
-    async def _stream(self, mesh: Mesh) -> None:
-        """One stream over what hasn't come to its end."""
-        progress = mesh.documents.ingest(self._uploads())
-        async with aclosing(progress) as reports:  # type: ignore[type-var]  # it is an async generator
-            async for report in reports:
-                self._take(self.items[int(report.correlation_id)], report)
 
     async def _uploads(self) -> AsyncIterator[Upload]:
         for number, item in enumerate(self.items):
             if item.state in ENDS:
                 continue
             data = await asyncio.to_thread(_read, item)
-            self._set(item, "failed" if data is None else "sent")
+            if data is not None:
+                item.state = "sent"
+            self.changed(item)
             if data is not None:
                 yield self._upload(str(number), item, data)
 
     def _upload(self, correlation_id: str, item: Item, data: bytes) -> Upload:
         uri = item.found.uri
-        document_id = f"path-{hashlib.sha256(uri.encode()).hexdigest()[:32]}" if self.replace else ""
-        return Upload(correlation_id, data, self.collection, document_id, uri=uri)
+        return Upload(correlation_id, data, self.collection, path_id(uri) if self.replace else "", uri=uri)
 
-    def _take(self, item: Item, report: IngestProgress) -> None:
-        item.document_id = report.document_id or item.document_id
-        item.chunks = report.chunks or item.chunks
-        if report.state == "failed":
-            item.fail(report.error_reason, report.error_message, report.error_remedy)
-        self._set(item, report.state)
 
-    def _set(self, item: Item, state: str) -> None:
-        item.state = state
-        self.changed(item)
+def path_id(uri: str) -> str:
+    """The id that a document is kept under when its path names it, not its bytes."""
+    return f"path-{hashlib.sha256(uri.encode()).hexdigest()[:32]}"
 
 
 def _read(item: Item) -> bytes | None:

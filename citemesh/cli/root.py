@@ -9,7 +9,10 @@ import click
 
 from citemesh.cli.failures import STATUSES
 
-_COMMANDS = ("up", "ask", "search", "ingest", "doctor", "mesh", "policy", "config")
+_COMMANDS = (
+    *("up", "ask", "search", "ingest", "collection", "document", "snapshot", "restore"),
+    *("doctor", "mesh", "policy", "config"),
+)
 
 
 class _OnDemand(click.Group):

@@ -9,7 +9,17 @@ from pathlib import Path
 
 from citemesh.errors import InvalidInput
 
-SUFFIXES = frozenset({".md", ".markdown", ".txt", ".text", ".html", ".htm", ".pdf"})
+PROSE = (".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".html", ".htm", ".xhtml", ".pdf", ".docx", ".epub")
+TABLES = (".csv", ".tsv", ".jsonl", ".ndjson")
+CODE = (
+    *(".py", ".pyi", ".rs", ".go", ".c", ".h", ".cc", ".cpp", ".hpp", ".java", ".kt", ".scala", ".swift", ".cs", ".m"),
+    *(".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".rb", ".php", ".lua", ".pl", ".r", ".jl", ".hs", ".ex", ".erl"),
+    *(".sh", ".bash", ".sql", ".proto", ".toml", ".yaml", ".yml", ".css"),
+)
+SUFFIXES = frozenset((*PROSE, *TABLES, *CODE))
+KINDS = "Markdown, text, HTML, PDF, DOCX, EPUB, CSV, TSV, JSON Lines and source code"
+PASSED_OVER = frozenset({"node_modules", "__pycache__", "site-packages"})
+"""Folders of what others wrote and a package manager put there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,35 +34,53 @@ class Found:
 def walk(paths: Sequence[Path], here: Path | None = None) -> list[Found]:
     """The files of the paths, each once, in order. A file that is named is taken whatever it is called.
 
-    In folders hidden files and folders are passed over, and so is everything that isn't Markdown, text, HTML or PDF.
+    In folders hidden files and folders are passed over, what editors leave beside a file that is open, and so is
+    everything of a kind that isn't read.
 
     Raises:
         InvalidInput: a path isn't there, or nothing was found.
     """
-    here = (here or Path()).resolve()
-    found: dict[Path, Found] = {}
+    require(paths)
+    found = files(paths, here)
+    if not found:
+        named = ", ".join(map(str, paths))
+        raise InvalidInput("PATH", f"no document in {named}", f"folders are searched for {KINDS}")
+    return found
+
+
+def require(paths: Sequence[Path]) -> None:
+    """Raises InvalidInput where a path isn't there."""
     for path in paths:
         if not path.exists():
             raise InvalidInput("PATH", f"{path} is not there", "name files or folders that exist")
+
+
+def files(paths: Sequence[Path], here: Path | None = None) -> list[Found]:
+    """The files of the paths as `walk` finds them; what isn't there has none."""
+    here = (here or Path()).resolve()
+    found: dict[Path, Found] = {}
+    for path in paths:
         for file in _files(path):
             found.setdefault(file.resolve(), Found(file, _uri(file, path, here)))
-    if not found:
-        kinds = ", ".join(sorted(SUFFIXES))
-        named = ", ".join(map(str, paths))
-        raise InvalidInput("PATH", f"no document in {named}", f"folders are searched for {kinds}")
     return list(found.values())
 
 
 def _files(path: Path) -> Iterator[Path]:
     if not path.is_dir():
-        yield path
+        if path.exists():
+            yield path
         return
     for folder, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in PASSED_OVER)
         for name in sorted(names):
             file = Path(folder, name)
-            if not name.startswith(".") and file.suffix.lower() in SUFFIXES and file.is_file():
+            if _wanted(name) and file.is_file():
                 yield file
+
+
+def _wanted(name: str) -> bool:
+    """Whether a file in a folder is taken: not hidden, no lock file of an office program, of a kind that is read."""
+    return not name.startswith((".", "~$")) and Path(name).suffix.lower() in SUFFIXES
 
 
 def _uri(file: Path, named: Path, here: Path) -> str:

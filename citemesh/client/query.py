@@ -9,6 +9,7 @@ from citemesh.client import convert, types
 from citemesh.client.caller import Caller
 
 ASK_TIMEOUT_S = 600.0
+EVERYTHING = types.SearchFilter()
 
 
 class QueryClient:
@@ -26,10 +27,23 @@ class QueryClient:
                 yield _event(message)
 
     async def search(
-        self, query: str, collection: str = "", top_k: int = 10, source_types: Sequence[str] = ()
+        self,
+        query: str,
+        collection: str = "",
+        top_k: int = 10,
+        source_types: Sequence[str] = (),
+        chosen: types.SearchFilter = EVERYTHING,
+        more_collections: Sequence[str] = (),
     ) -> tuple[types.Source, ...]:
         """Passages as Ask would find them."""
-        request = pb.SearchRequest(query=query, collection=collection, top_k=top_k, source_types=source_types)
+        request = pb.SearchRequest(
+            query=query,
+            collection=collection,
+            top_k=top_k,
+            source_types=source_types,
+            filter=convert.search_filter(chosen),
+            more_collections=more_collections,
+        )
         answer = await self._caller.unary(self._stub.Search, request)
         return tuple(_source(message) for message in answer.sources)
 

@@ -1,13 +1,16 @@
 """Ingestion against a client that behaves as retrieval may: in order, out of order, broken off, refusing."""
 
+import io
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import cast
 
 import pytest
+from rich.console import Console
 
 from citemesh.cli import intake as module
 from citemesh.cli.intake import Intake
+from citemesh.cli.intake_view import Totals, item_json, outcome, summarise
 from citemesh.cli.walk import walk
 from citemesh.client.mesh import Mesh
 from citemesh.client.types import IngestProgress, Upload
@@ -128,3 +131,50 @@ async def test_a_huge_file_is_not_read_and_a_vanished_one_is_told(
     await intake.run(cast(Mesh, mesh))
     assert {item.found.uri: item.reason for item in intake.failed} == {"big.md": "TOO_LARGE", "gone.md": "UNREADABLE"}
     assert [upload.uri for upload in mesh.uploads] == ["ok.md"]
+
+
+async def test_rows_of_a_table_are_counted_and_its_failed_ones_told(tmp_path: Path) -> None:
+    def table(stream: int, upload: Upload) -> list[IngestProgress]:
+        mark = upload.correlation_id
+        early = IngestProgress(mark, "id", "chunked", 40, 10, rows=40)
+        last = IngestProgress(mark, "id", "committed", 98, 10, "BROKEN", "row 7: no end", "mend it", 98, 2, ("half",))
+        return [early, last] if upload.uri == "b.md" else commits(stream, upload)
+
+    intake, _ = await taken(tmp_path, table)
+    (faulty,) = intake.faulty
+    assert not intake.failed
+    assert (faulty.state, faulty.rows, faulty.failed_rows, faulty.notices) == ("committed", 98, 2, ("half",))
+    assert outcome(faulty) == "98 rows, 98 chunks, 2 rows failed"
+    shown = item_json(faulty)
+    assert (shown["rows"], shown["failed_rows"], shown["error"]["message"]) == (98, 2, "row 7: no end")
+
+
+def test_sums_are_kept_up_and_a_tables_rows_count_as_they_come(tmp_path: Path) -> None:
+    for name in ("a.md", "b.md"):
+        (tmp_path / name).write_text("x" * 10)
+    items = Intake.of(walk([tmp_path], tmp_path)).items
+    totals = Totals(items)
+    assert totals.seconds_left is None
+    items[0].take(IngestProgress("0", "id", "chunked", 5, 10))
+    totals.take(items[0])
+    assert (totals.done, totals.chunks) == (0, 0)
+    items[1].take(IngestProgress("1", "id", "chunked", 7, 10, rows=7))
+    totals.take(items[1])
+    assert totals.chunks == 7
+    for item in items:
+        item.take(IngestProgress("", "id", "committed", 9, 10, rows=item.rows))
+        totals.take(item)
+        totals.take(item)
+    assert (totals.done, totals.chunks, totals.seconds_left) == (2, 18, None)
+
+
+def test_a_summary_tells_rows_and_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x")
+    (item,) = Intake.of(walk([tmp_path], tmp_path)).items
+    item.take(IngestProgress("0", "id", "committed", 9, 10, "BROKEN", "row 7: no end.", "mend it", 9, 1))
+    out = Console(record=True, file=io.StringIO(), width=100)
+    summarise(out, [item], 75.0)
+    text = out.export_text()
+    assert "1 taken in (9 rows, 9 chunks) in 1 min 15 s" in text
+    assert "a.csv: 1 rows" in text
+    assert "row 7: no end; mend it" in text

@@ -10,7 +10,22 @@ from citemesh.errors import InvalidInput
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    for name in ("b.md", "a/指南.MD", "a/x.html", "a/deep/y.pdf", ".hidden/z.md", "a/.z.md", "code.py", "空 格.txt"):
+    for name in (
+        "b.md",
+        "a/指南.MD",
+        "a/x.html",
+        "a/deep/y.pdf",
+        ".hidden/z.md",
+        "a/.z.md",
+        "code.py",
+        "空 格.txt",
+        "a/~$lock.docx",
+        "node_modules/dep.js",
+        "a/__pycache__/x.py",
+        "song.mp3",
+        "old.md~",
+        "rows.CSV",
+    ):
         path = tmp_path / "top" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(name)
@@ -19,16 +34,16 @@ def tree(tmp_path: Path) -> Path:
 
 def test_folders_are_searched_for_documents(tree: Path) -> None:
     found = [file.uri for file in walk([tree], tree)]
-    assert found == ["b.md", "空 格.txt", "a/x.html", "a/指南.MD", "a/deep/y.pdf"]
+    assert found == ["b.md", "code.py", "rows.CSV", "空 格.txt", "a/x.html", "a/指南.MD", "a/deep/y.pdf"]
 
 
 def test_a_named_file_is_taken_whatever_it_is(tree: Path) -> None:
-    assert [file.uri for file in walk([tree / "code.py"], tree)] == ["code.py"]
+    assert [file.uri for file in walk([tree / "song.mp3"], tree)] == ["song.mp3"]
 
 
 def test_each_file_once(tree: Path) -> None:
     (tree / "link.md").symlink_to(tree / "b.md")
-    assert len(walk([tree, tree / "a", tree / "b.md"], tree)) == 5
+    assert len(walk([tree, tree / "a", tree / "b.md"], tree)) == 7
 
 
 def test_files_elsewhere_are_named_from_the_folder_that_was_given(tree: Path, tmp_path: Path) -> None:
@@ -40,7 +55,7 @@ def test_files_elsewhere_are_named_from_the_folder_that_was_given(tree: Path, tm
 
 def test_a_loop_of_links_ends(tree: Path) -> None:
     (tree / "a" / "loop").symlink_to(tree)
-    assert len(walk([tree], tree)) == 5
+    assert len(walk([tree], tree)) == 7
 
 
 @pytest.mark.parametrize(

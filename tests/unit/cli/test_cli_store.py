@@ -1,0 +1,195 @@
+"""Collections, documents, copies: what the commands ask for, print, and refuse."""
+
+import json
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from citemesh.cli import collection as collection_module
+from citemesh.cli import main
+from citemesh.cli import restore as restore_module
+from citemesh.cli.runtime import Running, write_note
+from citemesh.client.mesh import Mesh
+from citemesh.client.types import Collection, Copied, Document, Span
+from citemesh.errors import NotFound
+
+NOTES = Collection("notes", "e5\x1b[2J", 384, 3, 40, 2, "hnsw")
+PAGE = Document(
+    "d1",
+    "notes",
+    "Tea\nhouse",
+    "tea.md",
+    "markdown",
+    "en",
+    "ab",
+    10,
+    9,
+    2,
+    0,
+    datetime(2024, 5, 1, tzinfo=UTC),
+    {"k": "v"},
+)
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+class FakeCollections:
+    """One collection, "notes"."""
+
+    def __init__(self, made: list[tuple[Any, ...]]) -> None:
+        self._made = made
+
+    async def list(self) -> tuple[Collection, ...]:
+        return (NOTES,)
+
+    async def get(self, name: str) -> Collection:
+        if name != "notes":
+            raise NotFound("collection", name, "there are: notes")
+        return NOTES
+
+    async def create(self, name: str, model: str) -> Collection:
+        self._made.append(("create", name, model))
+        return Collection(name, model or "e5", 384, 0, 0, 0, "flat")
+
+    async def delete(self, name: str) -> None:
+        self._made.append(("delete", name))
+
+    async def snapshot(self, name: str) -> Copied:
+        self._made.append(("snapshot", name))
+        return Copied("/store/copies/1", 9, 3, 40)
+
+
+class FakeDocuments:
+    """2500 documents, all the same."""
+
+    def __init__(self, made: list[tuple[Any, ...]]) -> None:
+        self._made = made
+
+    async def list(self, collection: str, size: int, token: str, table: str) -> tuple[Sequence[Document], str]:
+        self._made.append(("list", collection, size, token, table))
+        start = int(token or 0)
+        return (PAGE,) * min(size, 2500 - start), str(start + size) if start + size < 2500 else ""
+
+    async def get(self, name: str, collection: str, span: Span | None, without_text: bool) -> tuple[Document, str]:
+        self._made.append(("get", name, collection, span, without_text))
+        return PAGE, "" if without_text else "绿茶\x1b[2J\n80°"
+
+    async def delete(self, ids: Sequence[str], collection: str) -> tuple[Sequence[str], Sequence[str]]:
+        self._made.append(("delete", tuple(ids), collection))
+        return [one for one in ids if one != "none"], [one for one in ids if one == "none"]
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """A store behind every mesh; what was called."""
+    made: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(Mesh, "collections", property(lambda mesh: FakeCollections(made)))
+    monkeypatch.setattr(Mesh, "documents", property(lambda mesh: FakeDocuments(made)))
+    return made
+
+
+def invoke(*words: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(main, (*words, "--target", "x:1"), input=stdin)
+
+
+def test_collections_are_listed_shown_and_made(calls: list[tuple[Any, ...]]) -> None:
+    result = invoke("collection", "list")
+    assert result.stdout.splitlines()[1].split() == ["notes", "3", "40", "2", "hnsw", "e5[2J", "384"]
+    assert json.loads(invoke("collection", "show", "notes", "--json").stdout)["unreadable_chunks"] == 2
+    assert invoke("collection", "create", "mail", "--embedding-model", "m").exit_code == 0
+    assert calls == [("create", "mail", "m")]
+
+
+def test_an_unknown_collection_names_those_that_exist(calls: list[tuple[Any, ...]]) -> None:
+    result = invoke("collection", "show", "nose")
+    assert result.exit_code == 1
+    assert "there are: notes" in result.stderr
+
+
+def test_deleting_a_collection_wants_its_name_again(
+    calls: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = invoke("collection", "delete", "notes")
+    assert alone.exit_code == 2
+    assert "--yes" in alone.stderr
+    monkeypatch.setattr(collection_module, "_is_asked", lambda: True)
+    wrong = invoke("collection", "delete", "notes", stdin="note\n")
+    assert wrong.exit_code == 2
+    assert "nothing was deleted" in wrong.stderr
+    assert calls == []
+    right = invoke("collection", "delete", "notes", stdin="notes\n")
+    assert "3 documents will be gone" in right.stderr
+    assert right.stdout == "deleted notes: 3 documents\n"
+    assert invoke("collection", "delete", "notes", "--yes", "--json").exit_code == 0
+    assert calls == [("delete", "notes")] * 2
+
+
+def test_documents_are_listed_page_by_page(calls: list[tuple[Any, ...]]) -> None:
+    result = invoke("document", "list", "--collection", "notes", "--limit", "1500", "--table", "t", "--json")
+    assert len(result.stdout.splitlines()) == 1500
+    assert calls == [("list", "notes", 1000, "", "t"), ("list", "notes", 500, "1000", "t")]
+    shown = invoke("document", "list", "--limit", "2")
+    assert shown.stdout.splitlines()[1].split() == ["d1", "Tea", "house", "markdown", "en", "2", "tea.md"]
+    assert "more than 2" in shown.stderr
+    assert "more than" not in invoke("document", "list", "--limit", "2500").stderr
+
+
+def test_a_document_is_shown_with_or_without_its_text(calls: list[tuple[Any, ...]]) -> None:
+    facts = invoke("document", "show", "d1").stdout
+    assert "Tea house" in facts
+    assert "metadata.k" in facts
+    assert invoke("document", "show", "d1", "--text").stdout == "绿茶[2J\n80°\n"
+    assert json.loads(invoke("document", "show", "d1", "--span", "0", "2", "--json").stdout)["text"].startswith("绿茶")
+    assert [call[3:] for call in calls] == [(None, True), (None, False), (Span(0, 2), False)]
+
+
+def test_documents_are_deleted_in_portions_and_missing_ones_told(calls: list[tuple[Any, ...]]) -> None:
+    ids = [f"d{number}" for number in range(1500)]
+    assert invoke("document", "delete", *ids).exit_code == 0
+    assert [len(call[1]) for call in calls] == [1000, 500]
+    result = invoke("document", "delete", "d1", "none")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == ["deleted d1", "not there: none"]
+
+
+def test_a_copy_says_where_it_is(calls: list[tuple[Any, ...]]) -> None:
+    result = invoke("snapshot", "notes")
+    assert result.stdout == "/store/copies/1\n3 documents in 40 passages, as of change 9\n"
+    assert json.loads(invoke("snapshot", "--json").stdout)["directory"] == "/store/copies/1"
+    assert calls == [("snapshot", "notes"), ("snapshot", "")]
+
+
+@pytest.fixture
+def restoring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A room whose restore tells its arguments and where it would restore to."""
+    room = tmp_path / "fake_restore.py"
+    room.write_text("import os, sys\nprint(sys.argv[1:], os.environ['CITEMESH_STATE_DIR'], flush=True)\nsys.exit(3)\n")
+    monkeypatch.setattr(restore_module, "_MODULE", "fake_restore")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+
+def test_restore_runs_the_rooms_own(restoring: None, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "copy").mkdir()
+    words = ("restore", "copy", "--force", "--json", "--state-dir", "elsewhere")
+    assert CliRunner().invoke(main, words).exit_code == 3
+    assert capfd.readouterr().out == "['copy', '--force', '--json'] elsewhere\n"
+
+
+def test_restore_refuses_what_is_no_copy_and_a_mesh_that_runs(tmp_path: Path) -> None:
+    missing = CliRunner().invoke(main, ("restore", "nowhere"))
+    assert missing.exit_code == 2
+    assert "DIRECTORY: nowhere is no directory" in missing.stderr
+    (tmp_path / "copy").mkdir()
+    (tmp_path / ".citemesh/run").mkdir(parents=True)
+    write_note(Path(".citemesh"), Running(os.getpid(), True, 8080, {}, ""))
+    running = CliRunner().invoke(main, ("restore", "copy"))
+    assert running.exit_code == 1
+    assert f"process {os.getpid()}" in running.stderr
