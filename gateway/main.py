@@ -15,6 +15,9 @@ from gateway.answering import Answering
 from gateway.query.flow import Flow
 from gateway.query.ports import Rooms
 from gateway.rest import app as rest
+from gateway.rest.collections import CollectionStore
+from gateway.rest.documents import DocumentStore
+from gateway.rest.endpoint import Bounds
 from gateway.rest.health import Probe
 from gateway.rest.server import HttpServer
 from gateway.service import QueryService, ThreadService
@@ -25,7 +28,15 @@ THREADS = "citemesh.api.query.v1.ThreadService"
 
 
 class Neighbours(AbstractAsyncContextManager[object], Probe, Protocol):
-    """The other rooms as a whole: opened, asked for their health, closed."""
+    """The other rooms as a whole: opened, asked for their health, closed; and where documents are."""
+
+    @property
+    def documents(self) -> DocumentStore:
+        """Where documents are."""
+
+    @property
+    def collections(self) -> CollectionStore:
+        """Where collections are."""
 
 
 def build(settings: GatewaySettings) -> Room:
@@ -37,7 +48,9 @@ def build(settings: GatewaySettings) -> Room:
 def assemble(settings: GatewaySettings, rooms: Rooms, mesh: Neighbours) -> Room:
     """The gateway over the rooms given."""
     answering = Answering(Flow(rooms, settings.limits), admission_of(settings), settings.timeout_s)
-    app = rest.build(answering, mesh, settings.http_max_body_kib * 1024, settings.http_idle_s)
+    ways = rest.Ways(answering, mesh.documents, mesh.collections, mesh)
+    bounds = Bounds(settings.http_max_body_kib << 10, settings.http_max_upload_mib << 20, settings.http_idle_s)
+    app = rest.build(ways, bounds, settings.http_origins)
     http = HttpServer(app, settings.http_socket, settings.drain_s)
     stack = AsyncExitStack()
 

@@ -34,7 +34,8 @@ class Answer:
             case DeltaEvent():
                 self.text += event.text
             case SourcesEvent():
-                self.sources = event.sources
+                known = {one.chunk_id for one in self.sources}
+                self.sources += tuple(one for one in event.sources if one.chunk_id not in known)
             case CitationEvent():
                 self.sentences.append(event)
             case FollowUpsEvent():

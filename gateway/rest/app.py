@@ -1,70 +1,126 @@
-"""The HTTP application: routes, context and errors."""
+"""The HTTP application: endpoints, context and errors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from citemesh.errors import CiteMeshError
-from gateway.answering import Answering
+from gateway.rest.collections import CollectionsApi, CollectionStore
 from gateway.rest.context import CallContext
+from gateway.rest.documents import DocumentsApi, DocumentStore
+from gateway.rest.endpoint import Asking, Bounds, Endpoint, Shape, routes
 from gateway.rest.errors import Problem, problem
 from gateway.rest.health import HealthApi, Probe
 from gateway.rest.native import NativeApi
+from gateway.rest.ollama import OllamaApi
 from gateway.rest.openai import OpenAiApi
+from gateway.rest.openapi import OpenApi
+from gateway.rest.perplexity import PerplexityApi
+from gateway.rest.perplexity_search import PerplexitySearchApi
+from gateway.rest.responses import ResponsesApi
 
-OPENAI_PATHS = ("/v1/chat/", "/v1/models")
+SHAPES: tuple[tuple[str, Shape], ...] = (
+    ("/api/", Problem.ollama),
+    ("/v1/chat/", Problem.openai),
+    ("/v1/models", Problem.openai),
+)
+"""How errors are told on paths that are no endpoint's."""
 CLIENT_GONE = 499
+METHODS = ("GET", "POST", "DELETE")
 
 
-def build(answering: Answering, probe: Probe, most_bytes: int, idle_s: float) -> Starlette:
+class Api(Protocol):
+    """Endpoints that belong together."""
+
+    def endpoints(self) -> list[Endpoint]:
+        """All of them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """What the ways in stand on."""
+
+    answering: Asking
+    documents: DocumentStore
+    collections: CollectionStore
+    probe: Probe
+
+
+def build(ways: Ways, bounds: Bounds, origins: Sequence[str] = ()) -> Starlette:
     """The application.
 
     Args:
-        probe: asks the health of the other rooms.
-        most_bytes: largest request body.
-        idle_s: silence after which an event stream gets a comment.
+        origins: web origins whose pages may call it; none by default.
     """
-    native = NativeApi(answering, most_bytes, idle_s)
-    openai = OpenAiApi(answering, most_bytes, idle_s)
-    health = HealthApi(probe)
-    routes = [
-        Route("/v1/query", native.query, methods=["POST"]),
-        Route("/v1/chat/completions", openai.completions, methods=["POST"]),
-        Route("/v1/models", openai.models),
-        Route("/v1/models/{model}", openai.model),
-        Route("/healthz", health.live),
-        Route("/readyz", health.ready),
-    ]
+    declared = endpoints(ways, bounds)
+    health = HealthApi(ways.probe)
+    shapes = Shapes(declared)
     handlers = {
-        CiteMeshError: on_error,
-        HTTPException: on_http_error,
+        CiteMeshError: shapes.on_error,
+        HTTPException: shapes.on_http_error,
         ClientDisconnect: on_gone,
-        Exception: on_error,
+        Exception: shapes.on_error,
     }
-    return Starlette(routes=routes, exception_handlers=handlers, middleware=[Middleware(CallContext)])  # type: ignore[arg-type]  # handlers by class
+    own = [Route("/healthz", health.live), Route("/readyz", health.ready)]
+    middleware = [Middleware(CallContext)]
+    if origins:
+        cors = Middleware(
+            CORSMiddleware, allow_origins=list(origins), allow_methods=METHODS, allow_headers=["*"], max_age=600
+        )
+        middleware.insert(0, cors)
+    return Starlette(routes=[*routes(declared), *own], exception_handlers=handlers, middleware=middleware)  # type: ignore[arg-type]  # handlers by class
 
 
-async def on_error(request: Request, error: Exception) -> Response:
-    """An error as JSON, in the shape that the path's clients know."""
-    return _response(request, problem(error))
+def endpoints(ways: Ways, bounds: Bounds) -> list[Endpoint]:
+    """All endpoints but those of health."""
+    apis: list[Api] = [
+        NativeApi(ways.answering, bounds),
+        DocumentsApi(ways.documents, bounds),
+        CollectionsApi(ways.collections, bounds),
+        PerplexityApi(ways.answering, bounds),
+        PerplexitySearchApi(ways.answering, bounds),
+        ResponsesApi(ways.answering, bounds),
+        OpenAiApi(ways.answering, bounds),
+        OllamaApi(ways.answering, bounds),
+    ]
+    declared = [one for api in apis for one in api.endpoints()]
+    return [*declared, *OpenApi(declared).endpoints()]
 
 
-async def on_http_error(request: Request, error: HTTPException) -> Response:
-    """A path or method that there is not."""
-    code = {404: "NO_SUCH_PATH", 405: "METHOD_NOT_ALLOWED"}.get(error.status_code, "HTTP_ERROR")
-    message = f"{request.method} {request.url.path}: {error.detail}"
-    return _response(request, Problem(error.status_code, code, message), error.headers)
+class Shapes:
+    """Tells errors in the shape that the clients of a path know."""
+
+    def __init__(self, declared: Sequence[Endpoint]) -> None:
+        self._exact = {one.path: one.shape for one in declared}
+
+    async def on_error(self, request: Request, error: Exception) -> Response:
+        """An error as JSON."""
+        return self._response(request, problem(error))
+
+    async def on_http_error(self, request: Request, error: HTTPException) -> Response:
+        """A path or method that there is not."""
+        code = {404: "NO_SUCH_PATH", 405: "METHOD_NOT_ALLOWED"}.get(error.status_code, "HTTP_ERROR")
+        message = f"{request.method} {request.url.path}: {error.detail}"
+        return self._response(request, Problem(error.status_code, code, message), error.headers)
+
+    def _of(self, path: str) -> Shape:
+        others = (shape for prefix, shape in SHAPES if path.startswith(prefix))
+        return self._exact.get(path) or next(others, Problem.native)
+
+    def _response(self, request: Request, told: Problem, headers: object = None) -> Response:
+        extra = dict(headers) if isinstance(headers, dict) else {}
+        return JSONResponse(self._of(request.url.path)(told), told.status, told.headers | extra)
 
 
 async def on_gone(request: Request, error: ClientDisconnect) -> Response:
     """No one reads this; it is for the span."""
     return Response(status_code=CLIENT_GONE)
-
-
-def _response(request: Request, told: Problem, headers: object = None) -> Response:
-    openai = request.url.path.startswith(OPENAI_PATHS)
-    extra = dict(headers) if isinstance(headers, dict) else {}
-    return JSONResponse(told.openai() if openai else told.native(), told.status, told.headers | extra)

@@ -25,6 +25,21 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (errors.Unavailable, 503),
 )
 
+PERPLEXITY_TYPES = {"INVALID_MODEL": "invalid_model"}
+PERPLEXITY_KINDS = {
+    400: "bad_request",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    409: "conflict",
+    413: "request_too_large",
+    429: "rate_limit_exceeded",
+    501: "not_implemented",
+    503: "service_unavailable",
+    504: "timeout",
+}
+
 
 class BodyTooLarge(errors.InvalidInput):
     """The request's body is over the limit."""
@@ -58,8 +73,21 @@ class Problem:
         """The body in OpenAI's shape."""
         kind = "invalid_request_error" if self.status < 429 else "rate_limit_error"
         kind = "server_error" if self.status >= 500 else kind
-        message = f"{self.message}; {self.remedy}" if self.remedy else self.message
-        return {"error": {"message": message, "type": kind, "param": self.field or None, "code": self.code.lower()}}
+        return {"error": {"message": self.text, "type": kind, "param": self.field or None, "code": self.code.lower()}}
+
+    def perplexity(self) -> dict[str, Any]:
+        """The body in Perplexity's shape, whose code is the status."""
+        kind = PERPLEXITY_TYPES.get(self.code) or PERPLEXITY_KINDS.get(self.status, "internal_server_error")
+        return {"error": {"message": self.text, "type": kind, "code": self.status}}
+
+    def ollama(self) -> dict[str, Any]:
+        """The body in Ollama's shape."""
+        return {"error": self.text}
+
+    @property
+    def text(self) -> str:
+        """What is wrong and what to do, for shapes that have one text."""
+        return f"{self.message}; {self.remedy}" if self.remedy else self.message
 
 
 def problem(error: Exception) -> Problem:

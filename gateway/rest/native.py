@@ -1,4 +1,4 @@
-"""The gateway's own API: ``POST /v1/query``."""
+"""The gateway's own API: ``POST /v1/query`` and ``POST /v1/search``."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -9,70 +9,162 @@ from starlette.responses import JSONResponse, Response
 
 from citemesh.client.types import (
     AskEvent,
-    Citation,
     CitationEvent,
     DeltaEvent,
     DoneEvent,
     FollowUpsEvent,
-    Location,
     PlanEvent,
     Question,
     SearchEvent,
-    Source,
     SourcesEvent,
     Span,
 )
 from citemesh.errors import InvalidInput
-from gateway.answering import Answering
 from gateway.query.context import documents
 from gateway.query.question import SOURCE_TYPES, check_text
 from gateway.rest.answer import Answer, begin, gather
-from gateway.rest.body import as_kind, optional, read_object
-from gateway.rest.errors import problem
+from gateway.rest.ask import in_words_of, renamed
+from gateway.rest.body import as_kind, read_object
+from gateway.rest.endpoint import JSON, SSE, Asking, Bounds, Endpoint
+from gateway.rest.errors import Problem, problem
+from gateway.rest.fields import Fields
+from gateway.rest.focus import FILTER, search_filter
 from gateway.rest.gone import unless_gone
+from gateway.rest.render import finish, sentence, source
 from gateway.rest.sse import EventStream, frame
 
 ANY = ("any", "all", "auto", "")
+PREFERENCE = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+
+FOCUS = Fields()
+COLLECTION = FOCUS.text("collection", 'Collection to search; "default" where left out.')
+MORE_COLLECTIONS = FOCUS.texts("more_collections", "More collections to search beside it, up to 16.")
+SOURCE_PREFERENCE = FOCUS.anything(
+    "source_preference", f'Kinds of source: "any", one of {", ".join(SOURCE_TYPES)}, or a list.', PREFERENCE
+)
+FILTERED = FOCUS.object("filter", "What a source must be.", FILTER)
+
+SEARCH = Fields(FOCUS)
+SEARCHED = SEARCH.text("query", "What to look for, as a text.", required=True)
+TOP_K = SEARCH.whole("top_k", "Most passages to answer, 1 to 100; 10 where left out.")
+
+TURN = Fields()
+ROLE = TURN.text("role", "Who said it.", ("user", "assistant"), required=True)
+SAID = TURN.text("text", "What was said.", required=True)
+
+QUERY = Fields(FOCUS)
+ASKED = QUERY.text("query", "The question, as a text.", required=True)
+MODE = QUERY.text("mode", "How to answer.", ("", "generated", "extractive"))
+MAX_TOKENS = QUERY.whole("max_tokens", "Most tokens of the answer, 1 to 4096; the gateway's default where left out.")
+TEMPERATURE = QUERY.number("temperature", "Softness of the model's choice, 0 to 2.")
+LENGTH = QUERY.text("length", "How long the answer is to be.", ("", "short", "standard", "detailed"))
+STYLE = QUERY.text("style", "What form the answer is to have.", ("", "prose", "list", "steps"))
+ANSWER_LANGUAGE = QUERY.text("answer_language", "Language to answer in (ISO 639-1); the question's own if left out.")
+RELATED = QUERY.whole("related_questions", "Most related questions to propose, 0 (none) to 10.")
+MAX_HOPS = QUERY.whole("max_hops", "Most searches one after another, 1 to 5; the gateway's default where left out.")
+THREAD_ID = QUERY.text("thread_id", "Thread to go on with.")
+START_THREAD = QUERY.flag("start_thread", "Starts a thread with this question; the answer names it.")
+HISTORY = QUERY.items("history", 'What was said before, oldest first: {"role", "text"}; not with a thread.')
+SKIP_CACHE = QUERY.flag("skip_cache", "Answers anew even where the same question was answered before.")
+STREAM = QUERY.flag("stream", "Answers as server-sent events.")
+
+NAMES = {"question": "query"}
 
 
 class NativeApi:
-    """Answers ``POST /v1/query``: as one object, or as server-sent events with ``stream``."""
+    """The endpoints."""
 
-    def __init__(self, answering: Answering, most_bytes: int, idle_s: float) -> None:
+    def __init__(self, answering: Asking, bounds: Bounds) -> None:
         self._answering = answering
-        self._most_bytes = most_bytes
-        self._idle_s = idle_s
+        self._bounds = bounds
+
+    def endpoints(self) -> list[Endpoint]:
+        """All of them."""
+        return [
+            Endpoint(
+                "POST",
+                "/v1/query",
+                self.query,
+                "Questions",
+                Problem.native,
+                "Answers a question over the documents, every sentence with what supports it.",
+                body=QUERY,
+                answers=(JSON, SSE),
+                answer="`answer` with [n] markers, `sources`, `text` without markers, `sentences`, and how it ended; "
+                "as events: plan, search, sources, delta, citation, follow_ups, done, error.",
+            ),
+            Endpoint(
+                "POST",
+                "/v1/search",
+                self.search,
+                "Questions",
+                Problem.native,
+                "Finds passages as a question would, without an answer.",
+                body=SEARCH,
+                answer="`sources`, best first; passages of one document share a number.",
+            ),
+        ]
 
     async def query(self, request: Request) -> Response:
-        """The endpoint."""
-        body = await read_object(request, self._most_bytes)
-        events = self._answering.ask(question(body))
-        if optional(body, "stream", bool, False):
+        """``POST /v1/query``: one object, or server-sent events with ``stream``."""
+        body = await read_object(request, self._bounds.body_bytes)
+        events = in_words_of(NAMES, self._answering.ask(question(body)))
+        if STREAM.of(body):
             started = await unless_gone(request, begin(events))
-            return EventStream(frames(started), self._idle_s)
+            return EventStream(frames(started), self._bounds.idle_s)
         return JSONResponse(rendered(await unless_gone(request, gather(events))))
+
+    async def search(self, request: Request) -> Response:
+        """``POST /v1/search``."""
+        body = await read_object(request, self._bounds.body_bytes)
+        try:
+            found = await unless_gone(request, self._search(body))
+        except InvalidInput as error:
+            raise renamed(error, NAMES) from None
+        return JSONResponse({"sources": [source(one) for one in found]})
+
+    async def _search(self, body: dict[str, Any]) -> Any:
+        return await self._answering.search(
+            SEARCHED.of(body),
+            COLLECTION.of(body),
+            TOP_K.of(body),
+            source_types(SOURCE_PREFERENCE.of(body)),
+            search_filter(FILTERED.name, FILTERED.of(body)),
+            MORE_COLLECTIONS.of(body),
+        )
 
 
 def question(body: dict[str, Any]) -> Question:
     """The question in a body. Raises InvalidInput naming the body's own field."""
-    if "query" not in body:
-        raise InvalidInput("query", "is missing", "send the question as a text")
-    text = as_kind("query", body["query"], str)
-    check_text("query", text)
+    text = ASKED.of(body)
+    check_text(ASKED.name, text)
     return Question(
         question=text,
-        collection=optional(body, "collection", str, ""),
-        mode=optional(body, "mode", str, ""),
-        max_tokens=optional(body, "max_tokens", int, 0),
-        source_types=source_types(body.get("source_preference")),
-        temperature=temperature(body),
-        thread_id=optional(body, "thread_id", str, ""),
+        collection=COLLECTION.of(body),
+        mode=MODE.of(body),
+        max_tokens=MAX_TOKENS.of(body),
+        source_types=source_types(SOURCE_PREFERENCE.of(body)),
+        temperature=TEMPERATURE.of(body),
+        thread_id=THREAD_ID.of(body),
+        filter=search_filter(FILTERED.name, FILTERED.of(body)),
+        more_collections=MORE_COLLECTIONS.of(body),
+        answer_language=ANSWER_LANGUAGE.of(body),
+        length=LENGTH.of(body),
+        style=STYLE.of(body),
+        related_questions=RELATED.of(body),
+        skip_cache=SKIP_CACHE.of(body),
+        max_hops=MAX_HOPS.of(body),
+        history=tuple(_turn(at, turn) for at, turn in enumerate(HISTORY.of(body))),
+        start_thread=START_THREAD.of(body),
     )
 
 
-def temperature(body: dict[str, Any]) -> float | None:
-    """Softness of the model's choice; None where the body doesn't say."""
-    return None if body.get("temperature") is None else optional(body, "temperature", float, 0.0)
+def _turn(at: int, value: Any) -> tuple[str, str]:
+    turn = as_kind(f"history[{at}]", value, dict)
+    try:
+        return ROLE.of(turn), SAID.of(turn)
+    except InvalidInput as error:
+        raise InvalidInput(f"history[{at}].{error.field}", error.fault, error.remedy) from None
 
 
 def source_types(preference: Any) -> tuple[str, ...]:
@@ -108,6 +200,7 @@ def rendered(answer: Answer) -> dict[str, Any]:
         "sources": [source(one) | {"cited": one.number in done.cited} for one in documents(answer.sources)],
         "text": answer.text,
         "sentences": [sentence(one) | {"text": _cut(answer.text, one.sentence)} for one in answer.sentences],
+        "related_questions": list(answer.follow_ups),
         **finish(done),
     }
 
@@ -129,55 +222,6 @@ def named(event: AskEvent) -> tuple[str, dict[str, Any]]:
             return "follow_ups", {"questions": list(event.questions)}
         case DoneEvent():
             return "done", finish(event)
-
-
-def source(one: Source) -> dict[str, Any]:
-    """A source; its quote is the passage's text, at its span in the document."""
-    known = {"number": one.number, "title": one.title, "url": one.uri, "chunk_id": one.chunk_id}
-    return known | _place(one.document_id, one.collection, one.location, one.text, one.score)
-
-
-def sentence(event: CitationEvent) -> dict[str, Any]:
-    """A sentence (span in the text without markers) and what supports it."""
-    cited = [_citation(one) for one in event.citations]
-    return {"sentence": _span(event.sentence), "supported": event.supported, "citations": cited}
-
-
-def finish(event: DoneEvent) -> dict[str, Any]:
-    """How an answer ended."""
-    return {
-        "finish": event.finish,
-        "mode": event.mode,
-        "model": event.model,
-        "notice": event.notice,
-        "cited": list(event.cited),
-        "usage": {
-            "prompt_tokens": event.usage.prompt_tokens,
-            "completion_tokens": event.usage.completion_tokens,
-            "cached_tokens": event.usage.cached_tokens,
-        },
-        "timings_ms": event.timings,
-    }
-
-
-def _citation(one: Citation) -> dict[str, Any]:
-    return {"number": one.number} | _place(one.document_id, one.collection, one.location, one.quote, one.score)
-
-
-def _place(document_id: str, collection: str, location: Location, quote: str, score: float) -> dict[str, Any]:
-    return {
-        "document_id": document_id,
-        "collection": collection,
-        "page": location.page or None,
-        "headings": list(location.headings),
-        "span": _span(location.span),
-        "quote": quote,
-        "score": round(score, 4),
-    }
-
-
-def _span(span: Span) -> dict[str, int]:
-    return {"start": span.start, "end": span.end}
 
 
 def _cut(text: str, span: Span) -> str:

@@ -1,12 +1,13 @@
 """OpenAI's shape: ``POST /v1/chat/completions`` and ``GET /v1/models``.
 
-The last user message is the question; earlier turns are not used until threads are there. Beside OpenAI's own fields
-an answer carries ``sources``, and ``annotations`` of type ``url_citation`` over its ``[n]`` markers.
+The last user message is the question, earlier ones are its history. Beside OpenAI's own fields an answer carries
+``sources``, ``notice``, ``ignored`` (what was sent and isn't used: system messages, tools, …), ``related_questions``
+where asked for, and ``annotations`` of type ``url_citation`` over its ``[n]`` markers.
 """
 
 import time
 import uuid
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -15,32 +16,57 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from citemesh.client.types import AskEvent, DoneEvent, Question, SourcesEvent
-from citemesh.errors import InvalidInput, NotFound
-from gateway.answering import Answering
+from citemesh.errors import InvalidInput
 from gateway.query.context import documents
-from gateway.query.question import check_text
 from gateway.rest.answer import Answer, begin, gather
-from gateway.rest.body import as_kind, optional, read_object
-from gateway.rest.errors import problem
+from gateway.rest.ask import in_words_of
+from gateway.rest.body import read_object
+from gateway.rest.endpoint import JSON, SSE, Asking, Bounds, Endpoint
+from gateway.rest.errors import Problem, problem
+from gateway.rest.fields import Fields
+from gateway.rest.focus import search_filter
 from gateway.rest.gone import unless_gone
-from gateway.rest.native import source, source_types, temperature
+from gateway.rest.links import Links
+from gateway.rest.messages import Conversation, conversation
+from gateway.rest.models import OWN, preset
+from gateway.rest.native import COLLECTION, FILTERED, FOCUS, MORE_COLLECTIONS, SOURCE_PREFERENCE, source_types
+from gateway.rest.render import source
 from gateway.rest.sse import DONE, EventStream, frame
 
-MODELS = {"citemesh": "", "citemesh-extractive": "extractive"}
+MESSAGES_SCHEMA = {"type": "array", "items": {"type": "object"}}
+FORMAT_TYPES = ("", "text")
+
+CHAT = Fields(FOCUS)
+MODEL = CHAT.text("model", f"One of {', '.join(OWN)}; the first where left out.")
+MESSAGES = CHAT.anything("messages", "The conversation; its last user message is the question.", MESSAGES_SCHEMA, True)
+STREAM = CHAT.flag("stream", "Answers as server-sent events.")
+STREAM_OPTIONS = CHAT.object("stream_options", "`include_usage` ends a stream with a chunk of its usage.")
+MAX_COMPLETION_TOKENS = CHAT.whole("max_completion_tokens", "Most tokens of the answer, 1 to 4096.")
+MAX_TOKENS = CHAT.whole("max_tokens", "The older name of max_completion_tokens.")
+TEMPERATURE = CHAT.number("temperature", "Softness of the model's choice, 0 to 2.")
+N = CHAT.whole("n", "Choices; only 1 is taken.", 1)
+RESPONSE_FORMAT = CHAT.object("response_format", 'Only {"type": "text"} is taken.')
+RELATED = CHAT.whole("related_questions", "Most related questions to propose, 0 to 10 (not OpenAI's).")
+CHAT.unused("sampling is the gateway's", "top_p", "presence_penalty", "frequency_penalty", "logit_bias", "seed", "stop")
+CHAT.unused("no tools are called", "tools", "tool_choice", "functions", "function_call", "parallel_tool_calls")
+CHAT.unused("answers don't have them", "logprobs", "top_logprobs", "audio", "modalities", "prediction")
+CHAT.unused("there is one engine", "reasoning_effort", "service_tier", "verbosity", "web_search_options", "store")
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What stays the same over one completion."""
+    """What stays the same over one completion. links: addresses of its sources; ignored: what was sent for nothing."""
 
     id: str
     created: int
     model: str
+    links: Links
+    ignored: tuple[str, ...] = ()
 
     @classmethod
-    def new(cls, model: str) -> "Completion":
+    def new(cls, model: str, links: Links, ignored: Sequence[str] = ()) -> "Completion":
         """A completion that begins now."""
-        return cls(f"chatcmpl-{uuid.uuid4().hex}", int(time.time()), model)
+        return cls(f"chatcmpl-{uuid.uuid4().hex}", int(time.time()), model, links, tuple(ignored))
 
     def head(self, kind: str) -> dict[str, Any]:
         """The fields that every object of it starts with."""
@@ -50,82 +76,89 @@ class Completion:
 class OpenAiApi:
     """The endpoints."""
 
-    def __init__(self, answering: Answering, most_bytes: int, idle_s: float) -> None:
+    def __init__(self, answering: Asking, bounds: Bounds) -> None:
         self._answering = answering
-        self._most_bytes = most_bytes
-        self._idle_s = idle_s
+        self._bounds = bounds
+
+    def endpoints(self) -> list[Endpoint]:
+        """All of them."""
+        return [
+            Endpoint(
+                "POST",
+                "/v1/chat/completions",
+                self.completions,
+                "OpenAI",
+                Problem.openai,
+                "Answers the last user message, with the earlier ones as its history.",
+                body=CHAT,
+                answers=(JSON, SSE),
+                answer="A `chat.completion` whose content has [n] markers, each also a `url_citation` annotation; "
+                "beside OpenAI's fields: `sources`, `notice`, `ignored`.",
+            ),
+            Endpoint("GET", "/v1/models", self.models, "OpenAI", Problem.openai, "Lists the names that `model` takes."),
+            Endpoint("GET", "/v1/models/{model}", self.model, "OpenAI", Problem.openai, "One of these names."),
+        ]
 
     async def models(self, request: Request) -> Response:
         """``GET /v1/models``."""
-        return JSONResponse({"object": "list", "data": [_model(name) for name in MODELS]})
+        return JSONResponse({"object": "list", "data": [_model(name) for name in OWN]})
 
     async def model(self, request: Request) -> Response:
         """``GET /v1/models/{model}``."""
-        return JSONResponse(_model(_known(request.path_params["model"])))
+        name = request.path_params["model"]
+        preset(name, OWN)
+        return JSONResponse(_model(name))
 
     async def completions(self, request: Request) -> Response:
         """``POST /v1/chat/completions``."""
-        body = await read_object(request, self._most_bytes)
-        model = _known(optional(body, "model", str, "citemesh"))
-        completion = Completion.new(model)
-        events = self._answering.ask(question(body, MODELS[model]))
-        if optional(body, "stream", bool, False):
-            usage = bool(optional(body, "stream_options", dict, {}).get("include_usage"))
+        body = await read_object(request, self._bounds.body_bytes)
+        model, said = MODEL.of(body) or "citemesh", conversation(MESSAGES.name, MESSAGES.of(body))
+        asked = question(body, model, said)
+        completion = Completion.new(model, Links.of(request), [*CHAT.ignored(body), *said.unused])
+        events = in_words_of({"related_questions": RELATED.name}, self._answering.ask(asked))
+        if STREAM.of(body):
+            usage = bool(STREAM_OPTIONS.of(body).get("include_usage"))
             started = await unless_gone(request, begin(events))
-            return EventStream(chunks(completion, started, usage), self._idle_s)
+            return EventStream(chunks(completion, started, usage), self._bounds.idle_s)
         return JSONResponse(rendered(completion, await unless_gone(request, gather(events))))
 
 
-def question(body: dict[str, Any], mode: str) -> Question:
+def question(body: dict[str, Any], model: str, said: Conversation) -> Question:
     """The question in a body. Raises InvalidInput naming the body's own field."""
-    if optional(body, "n", int, 1) != 1:
+    if N.of(body) != 1:
         raise InvalidInput("n", "is not 1", "ask for one choice")
-    limit = "max_completion_tokens" if body.get("max_completion_tokens") is not None else "max_tokens"
+    only_text(RESPONSE_FORMAT.name, RESPONSE_FORMAT.of(body))
     return Question(
-        question=asked(body.get("messages")),
-        collection=optional(body, "collection", str, ""),
-        mode=mode,
-        max_tokens=optional(body, limit, int, 0),
-        source_types=source_types(body.get("source_preference")),
-        temperature=temperature(body),
+        question=said.question,
+        collection=COLLECTION.of(body),
+        mode=preset(model, OWN).mode,
+        max_tokens=MAX_COMPLETION_TOKENS.of(body) or MAX_TOKENS.of(body),
+        source_types=source_types(SOURCE_PREFERENCE.of(body)),
+        temperature=TEMPERATURE.of(body),
+        filter=search_filter(FILTERED.name, FILTERED.of(body)),
+        more_collections=MORE_COLLECTIONS.of(body),
+        related_questions=RELATED.of(body),
+        history=said.history,
     )
 
 
-def asked(messages: Any) -> str:
-    """Text of the last user message."""
-    if messages is None:
-        raise InvalidInput("messages", "is missing", "send a list of messages")
-    turns = as_kind("messages", messages, list)
-    for at in range(len(turns) - 1, -1, -1):
-        turn = as_kind(f"messages[{at}]", turns[at], dict)
-        if turn.get("role") == "user":
-            field = f"messages[{at}].content"
-            text = _content(field, turn.get("content"))
-            check_text(field, text)
-            return text
-    raise InvalidInput("messages", "has no message of the role user", "send the question as a user message")
-
-
-def _content(field: str, content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    parts = []
-    for at, part in enumerate(as_kind(field, content, list)):
-        if as_kind(f"{field}[{at}]", part, dict).get("type") != "text":
-            raise InvalidInput(f"{field}[{at}].type", "is not text", "send parts of the type text")
-        parts.append(as_kind(f"{field}[{at}].text", part.get("text"), str))
-    return "\n".join(parts)
+def only_text(field: str, asked: dict[str, Any]) -> None:
+    """Raises InvalidInput where another form than text is asked for: an answer here is cited prose."""
+    kind = asked.get("type") or ""
+    if kind not in FORMAT_TYPES:
+        raise InvalidInput(f"{field}.type", f"{str(kind)[:40]!r} is not supported", "answers are cited text: use text")
 
 
 def rendered(completion: Completion, answer: Answer) -> dict[str, Any]:
     """A whole answer as a ``chat.completion``."""
-    message = {"role": "assistant", "content": answer.woven, "refusal": None, "annotations": annotations(answer)}
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(answer.ended)}
+    notes = annotations(answer, completion.links)
+    message = {"role": "assistant", "content": answer.woven, "refusal": None, "annotations": notes}
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason(answer.ended)}
     return completion.head("chat.completion") | {
         "choices": [choice],
-        "usage": _usage(answer.ended),
+        "usage": usage_of(answer.ended),
         "sources": [source(one) for one in documents(answer.sources)],
-        "notice": answer.ended.notice,
+        **_beside(completion, answer),
     }
 
 
@@ -146,16 +179,16 @@ async def chunks(completion: Completion, events: AsyncGenerator[AskEvent], usage
                     yield chunk({"content": text})
                 if isinstance(event, SourcesEvent):
                     yield chunk({}, sources=[source(one) for one in documents(event.sources)])
-        done = answer.ended
-        yield chunk({"annotations": annotations(answer)}, _finish(done), notice=done.notice)
+        notes = annotations(answer, completion.links)
+        yield chunk({"annotations": notes}, finish_reason(answer.ended), **_beside(completion, answer))
         if usage:
-            yield frame(completion.head("chat.completion.chunk") | {"choices": [], "usage": _usage(done)})
+            yield frame(completion.head("chat.completion.chunk") | {"choices": [], "usage": usage_of(answer.ended)})
         yield DONE
     except Exception as error:  # the status is sent already, so the stream itself must tell
         yield frame(problem(error).openai())
 
 
-def annotations(answer: Answer) -> list[dict[str, Any]]:
+def annotations(answer: Answer, links: Links) -> list[dict[str, Any]]:
     """One ``url_citation`` a marker; the indices are of the marker in the content."""
     by_number = {one.number: one for one in documents(answer.sources)}
     return [
@@ -165,28 +198,20 @@ def annotations(answer: Answer) -> list[dict[str, Any]]:
                 "start_index": mark.start,
                 "end_index": mark.end,
                 "title": by_number[mark.number].title,
-                "url": by_number[mark.number].uri,
+                "url": links.to(by_number[mark.number]),
             },
         }
         for mark in answer.weaver.marks
     ]
 
 
-def _known(model: str) -> str:
-    if model not in MODELS:
-        raise NotFound("model", model, f"use {' or '.join(MODELS)}")
-    return model
-
-
-def _model(name: str) -> dict[str, Any]:
-    return {"id": name, "object": "model", "created": 0, "owned_by": "citemesh"}
-
-
-def _finish(done: DoneEvent) -> str:
+def finish_reason(done: DoneEvent) -> str:
+    """Why it ended, in the words of the chat APIs."""
     return "length" if done.finish == "length" else "stop"
 
 
-def _usage(done: DoneEvent) -> dict[str, Any]:
+def usage_of(done: DoneEvent) -> dict[str, Any]:
+    """What generation used."""
     read, wrote = done.usage.prompt_tokens, done.usage.completion_tokens
     return {
         "prompt_tokens": read,
@@ -194,3 +219,12 @@ def _usage(done: DoneEvent) -> dict[str, Any]:
         "total_tokens": read + wrote,
         "prompt_tokens_details": {"cached_tokens": done.usage.cached_tokens},
     }
+
+
+def _beside(completion: Completion, answer: Answer) -> dict[str, Any]:
+    related = {"related_questions": list(answer.follow_ups)} if answer.follow_ups else {}
+    return {"notice": answer.ended.notice, "ignored": list(completion.ignored)} | related
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "citemesh"}

@@ -19,9 +19,11 @@ from tests.unit.gateway import fakes
 
 @dataclass
 class Neighbours(AbstractAsyncContextManager[Any]):
-    """Says what the test says of the other rooms' health."""
+    """Says what the test says of the other rooms' health; documents and collections are where the test has them."""
 
     down: set[str] = field(default_factory=set)
+    documents: Any = None
+    collections: Any = None
 
     async def serving(self, room: str, timeout_s: float = 2.0) -> bool:
         return room not in self.down
@@ -43,12 +45,14 @@ class Running:
 
 
 @asynccontextmanager
-async def gateway(mesh: fakes.Mesh | None = None, **settings: Any) -> AsyncIterator[Running]:
+async def gateway(
+    mesh: fakes.Mesh | None = None, neighbours: Neighbours | None = None, **settings: Any
+) -> AsyncIterator[Running]:
     """Runs one for the block."""
     mesh = mesh or fakes.Mesh()
     folder = Path(tempfile.mkdtemp(prefix="cm"))  # short: a socket's path has a limit
     chosen = GatewaySettings(state_dir=folder, **{"drain_s": 0.5, **settings})
-    neighbours = Neighbours()
+    neighbours = neighbours or Neighbours()
     server = Server(assemble(chosen, mesh.rooms, neighbours), chosen)
     transport = httpx.AsyncHTTPTransport(uds=chosen.http_socket)
     try:

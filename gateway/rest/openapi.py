@@ -1,0 +1,114 @@
+"""``/openapi.json`` and ``/docs``: the HTTP APIs described, from the endpoints and fields that serve them."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from gateway.rest import docs_page
+from gateway.rest.endpoint import JSON, Endpoint
+from gateway.rest.errors import Problem
+from gateway.rest.fields import Fields
+from gateway.rest.ollama import own_version
+
+_PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
+ERRORS = {"default": {"description": "An error in this API's own shape, with the status that says its kind."}}
+ABOUT = (
+    "Answers questions over your documents; every sentence points at what supports it. Every call shows a key, as "
+    "`Authorization: Bearer cm_…` or `X-Api-Key: cm_…`. `X-Request-Timeout-Ms` is the call's deadline, "
+    "`X-Citemesh-Priority` its urgency: interactive, batch or background."
+)
+
+
+class OpenApi:
+    """The description and its page."""
+
+    def __init__(self, endpoints: Sequence[Endpoint]) -> None:
+        self._all = [*endpoints, *self.endpoints()]
+        self._described = described(self._all)
+        self._page = docs_page.page(self._described)
+
+    def endpoints(self) -> list[Endpoint]:
+        """Its own."""
+        api, told = "Description", Problem.native
+        return [
+            Endpoint("GET", "/openapi.json", self.json, api, told, "This description, as OpenAPI 3.1."),
+            Endpoint("GET", "/docs", self.page, api, told, "This description, as a page.", answers=("text/html",)),
+        ]
+
+    async def json(self, request: Request) -> Response:
+        """``GET /openapi.json``."""
+        return JSONResponse(self._described)
+
+    async def page(self, request: Request) -> Response:
+        """``GET /docs``."""
+        return HTMLResponse(self._page, headers=docs_page.HEADERS)
+
+
+def described(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    """The endpoints as an OpenAPI document."""
+    paths: dict[str, dict[str, Any]] = {}
+    for one in endpoints:
+        paths.setdefault(_PARAMETER.sub(r"{\1}", one.path), {})[one.method.lower()] = _operation(one)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "CiteMesh", "version": own_version(), "description": ABOUT},
+        "tags": [{"name": api} for api in dict.fromkeys(one.api for one in endpoints)],
+        "security": [{"bearer": []}, {"key": []}],
+        "components": {
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer"},
+                "key": {"type": "apiKey", "in": "header", "name": "x-api-key"},
+            }
+        },
+        "paths": paths,
+    }
+
+
+def _operation(one: Endpoint) -> dict[str, Any]:
+    found: dict[str, Any] = {"tags": [one.api], "summary": one.summary, "operationId": _name(one)}
+    if parameters := [*_in_path(one.path), *_in_query(one.query)]:
+        found["parameters"] = parameters
+    if content := _content(one):
+        found["requestBody"] = {"required": True, "content": content}
+    answers: dict[str, Any] = {} if one.status == 204 else {"content": {kind: {} for kind in one.answers}}
+    found["responses"] = {str(one.status): {"description": one.answer or one.summary} | answers, **ERRORS}
+    return found
+
+
+def _content(one: Endpoint) -> dict[str, Any]:
+    content: dict[str, Any] = {}
+    if one.body is not None:
+        content[JSON] = {"schema": one.body.schema()}
+    if one.form is not None:
+        content["multipart/form-data"] = {"schema": one.form.schema()}
+        content["*/*"] = {"schema": {"type": "string", "format": "binary"}}
+    return content
+
+
+def _in_path(path: str) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in _PARAMETER.findall(path)
+    ]
+
+
+def _in_query(fields: Fields) -> list[dict[str, Any]]:
+    schema = fields.schema()
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "required": name in schema.get("required", []),
+            "description": one.get("description", ""),
+            "schema": {key: value for key, value in one.items() if key != "description"},
+        }
+        for name, one in schema["properties"].items()
+    ]
+
+
+def _name(one: Endpoint) -> str:
+    words = re.findall(r"\w+", _PARAMETER.sub(r"by \1", one.path))
+    return "_".join([one.method.lower(), *words])
