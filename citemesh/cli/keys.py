@@ -62,9 +62,15 @@ class Keyring:
         """Replace the configuration. Raises InvalidInput where the policy would refuse it."""
         self._write(self.config_file, identity.dump(config))
 
-    def add(self, subject: str, tenant: str, methods: Sequence[str]) -> tuple[str, IdentityConfig]:
+    def add(
+        self,
+        subject: str,
+        tenant: str,
+        methods: Sequence[str],
+        collections: Sequence[str] = identity.EVERY_COLLECTION,
+    ) -> tuple[str, IdentityConfig]:
         """A new key in the configuration: its text, told once and not kept, and the configuration."""
-        text, record = identity.new_key(subject, tenant, methods)
+        text, record = identity.new_key(subject, tenant, methods, collections=collections)
         with self._changing():
             config = self.load()
             config = replace(config, keys=(*config.keys, record))
@@ -176,5 +182,6 @@ def summary(key: KeyRecord) -> dict[str, object]:
         "subject": key.subject,
         "tenant": key.tenant,
         "methods": list(key.methods),
+        "collections": list(key.collections),
         "delegate": key.delegate,
     }

@@ -64,16 +64,26 @@ def key() -> None:
 @click.option(
     "--method", "methods", multiple=True, help="Call pattern, may be repeated (default: what a user may call)."
 )
+@click.option(
+    "--collections",
+    default="*",
+    show_default=True,
+    help="What it may reach: names or beginnings of names, with commas between, as notes,team-*.",
+)
 @state_dir_option
 @json_option
 @reporting
-def add(subject: str, tenant: str, methods: tuple[str, ...], state_dir: Path | None, as_json: bool) -> int:
+def add(
+    subject: str, tenant: str, methods: tuple[str, ...], collections: str, state_dir: Path | None, as_json: bool
+) -> int:
     """Make a key for SUBJECT and print it, this once. A running mesh takes it at once."""
     settings = settings_for(state_dir)
     wanted = methods or user_methods(load_topology())
-    text, config = Keyring(settings.state_dir).add(subject, tenant, wanted)
+    reach = tuple(name.strip() for name in collections.split(","))
+    text, config = Keyring(settings.state_dir).add(subject, tenant, wanted, reach)
     if as_json:
-        click.echo(json.dumps({"key": text, "id": text.split("_")[1], "subject": subject, "tenant": tenant}))
+        told = {"key": text, "id": text.split("_")[1], "subject": subject, "tenant": tenant, "collections": reach}
+        click.echo(json.dumps(told))
     else:
         click.echo(text)
     return _push_if_running(settings.state_dir, config, as_json)
@@ -91,10 +101,11 @@ def list_keys(state_dir: Path | None, as_json: bool) -> int:
             click.echo(json.dumps(summary(record)))
         return 0
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("id", "subject", "tenant", "may call"):
+    for column in ("id", "subject", "tenant", "collections", "may call"):
         table.add_column(column)
     for record in records:
-        table.add_row(record.id, record.subject, record.tenant, "\n".join(record.methods))
+        collections = "\n".join(record.collections)
+        table.add_row(record.id, record.subject, record.tenant, collections, "\n".join(record.methods))
     console().print(table)
     return 0
 

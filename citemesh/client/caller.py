@@ -1,7 +1,7 @@
 """How a call is made: its time limit, its headers, and its errors as domain errors."""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from typing import Any
 
 import grpc
@@ -11,6 +11,7 @@ from citemesh.kit import deadline
 from citemesh.kit.status import to_error
 from citemesh.kit.wire import ACCEPTED
 
+Headers = Sequence[tuple[str, str]]
 # Every hop keeps the deadline by its own clock; one that is early breaks the stream off before ours has struck.
 EARLY_S = 0.05
 
@@ -30,22 +31,24 @@ class Caller:
         self._key = key
         self._timeout_s = timeout_s
 
-    async def unary(self, method: Callable[..., Any], request: Any, timeout_s: float | None = None) -> Any:
-        """One request, one response. Raises the domain error that the other side told."""
+    async def unary(
+        self, method: Callable[..., Any], request: Any, timeout_s: float | None = None, headers: Headers = ()
+    ) -> Any:
+        """One request, one response, with more headers than every call has. Raises the error that was told."""
         limit = self._limit(timeout_s)
         ends_at = asyncio.get_running_loop().time() + limit
         try:
-            return await method(request, timeout=limit, metadata=self._metadata())
+            return await method(request, timeout=limit, metadata=self._metadata(headers))
         except grpc.RpcError as error:
             raise self._told(error, ends_at) from None
 
     async def stream(
-        self, method: Callable[..., Any], request: Any, timeout_s: float | None = None
+        self, method: Callable[..., Any], request: Any, timeout_s: float | None = None, headers: Headers = ()
     ) -> AsyncIterator[Any]:
         """One request (or many, as Sent), many responses. Leaving the iteration cancels the call."""
         limit = self._limit(timeout_s)
         ends_at = asyncio.get_running_loop().time() + limit
-        call = method(request, timeout=limit, metadata=self._metadata())
+        call = method(request, timeout=limit, metadata=self._metadata(headers))
         if isinstance(request, Sent):
             request.over(call)
         try:
@@ -68,8 +71,8 @@ class Caller:
             raise DeadlineExceeded(f"no time was left to call {self.service}")
         return limit
 
-    def _metadata(self) -> tuple[tuple[str, str], ...]:
-        headers = deadline.to_headers(deadline.current())
+    def _metadata(self, more: Headers) -> tuple[tuple[str, str], ...]:
+        headers = [*deadline.to_headers(deadline.current()), *more]
         if self._key:
             headers.append(("authorization", f"Bearer {self._key}"))
         return tuple(headers)

@@ -24,12 +24,14 @@ class Mesh:
         targets: gRPC address by room ("tokenizer", "retrieval", "generation", "reranker", "gateway").
         key: credential shown with every call; empty shows none.
         timeout_s: longest a unary call may take where its caller's own deadline isn't tighter.
+        shards: over how many replicas retrieval's collections are spread; what concerns all is asked of each.
     """
 
-    def __init__(self, targets: Mapping[str, str], key: str = "", timeout_s: float = 30.0) -> None:
+    def __init__(self, targets: Mapping[str, str], key: str = "", timeout_s: float = 30.0, shards: int = 1) -> None:
         self._targets = dict(targets)
         self._key = key
         self._timeout_s = timeout_s
+        self._shards = shards
         self._channels: dict[str, grpc.aio.Channel] = {}
 
     def channel(self, room: str) -> grpc.aio.Channel:
@@ -63,7 +65,7 @@ class Mesh:
     @property
     def collections(self) -> CollectionClient:
         """Collections of the retrieval service."""
-        return CollectionClient(self._caller("retrieval"))
+        return CollectionClient(self._caller("retrieval"), self._shards)
 
     @property
     def generation(self) -> GenerationClient:

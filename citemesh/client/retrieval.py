@@ -1,8 +1,13 @@
-"""Clients of the retrieval service: search, documents, collections."""
+"""Clients of the retrieval service: search, documents, collections.
+
+Every call says in a header which collection it is about: where the collections are spread over replicas, the mesh
+finds the one that holds it by that. So a call, or a stream of documents, is about one collection.
+"""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import aclosing
+from itertools import chain
 
 from citemesh.api.common.v1 import span_pb2
 from citemesh.api.retrieval.v1 import collection_service_pb2 as collections
@@ -12,7 +17,7 @@ from citemesh.api.retrieval.v1.collection_service_pb2_grpc import CollectionServ
 from citemesh.api.retrieval.v1.document_service_pb2_grpc import DocumentServiceStub
 from citemesh.api.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceStub
 from citemesh.client import convert
-from citemesh.client.caller import Caller, Sent
+from citemesh.client.caller import Caller, Headers, Sent
 from citemesh.client.types import (
     Collection,
     Copied,
@@ -25,9 +30,21 @@ from citemesh.client.types import (
     Span,
     Upload,
 )
+from citemesh.errors import InvalidInput, NotSupported
+from citemesh.kit.reach import COLLECTION_HEADER, SHARD_HEADER
 
+DEFAULT_COLLECTION = "default"
 PART_BYTES = 256 * 1024
 INGEST_TIMEOUT_S = 24 * 3600.0
+
+
+def about(collection: str) -> Headers:
+    """The header by which the mesh finds the replica that holds a collection; an empty name is the default's.
+
+    A name that no collection can have, and no header either, is left to the service to refuse.
+    """
+    name = collection or DEFAULT_COLLECTION
+    return ((COLLECTION_HEADER, name),) if name.isascii() and name.isprintable() else ()
 
 
 class RetrievalClient:
@@ -55,13 +72,22 @@ class RetrievalClient:
 
     async def find(self, search: Search) -> SearchAnswer:
         """Passages for a search, and what a reader should know of them."""
-        return convert.search_answer(await self._caller.unary(self._stub.Search, convert.search(search)))
+        request, headers = convert.search(search), about(search.collection)
+        return convert.search_answer(await self._caller.unary(self._stub.Search, request, headers=headers))
 
     async def find_many(self, searches: Sequence[Search]) -> tuple[SearchAnswer, ...]:
-        """One answer a search, in their order; 1 to 256 searches."""
+        """One answer a search, in their order; 1 to 256 searches. Makes one call a collection, all at once."""
+        places: dict[str, list[int]] = {}
+        for at, search in enumerate(searches):
+            places.setdefault(search.collection or DEFAULT_COLLECTION, []).append(at)
+        calls = [self._find_in(name, [searches[at] for at in found]) for name, found in places.items() or [("", [])]]
+        answers = dict(zip(chain(*places.values()), chain(*await asyncio.gather(*calls)), strict=True))
+        return tuple(answers[at] for at in range(len(searches)))
+
+    async def _find_in(self, collection: str, searches: Sequence[Search]) -> list[SearchAnswer]:
         request = pb.BatchSearchRequest(searches=map(convert.search, searches))
-        answer = await self._caller.unary(self._stub.BatchSearch, request)
-        return tuple(map(convert.search_answer, answer.results))
+        answer = await self._caller.unary(self._stub.BatchSearch, request, headers=about(collection))
+        return list(map(convert.search_answer, answer.results))
 
 
 class DocumentClient:
@@ -72,12 +98,17 @@ class DocumentClient:
         self._stub = DocumentServiceStub(caller.channel)
 
     async def ingest(self, uploads: AsyncIterable[Upload] | Iterable[Upload]) -> AsyncIterator[IngestProgress]:
-        """Sends documents; yields progress until each one is committed, unchanged or failed.
+        """Sends documents of one collection; yields progress until each one is committed, unchanged or failed.
 
-        What ``uploads`` raises is raised here; what was committed by then stays.
+        What ``uploads`` raises is raised here; what was committed by then stays. Raises InvalidInput for a document
+        of another collection than the first one's.
         """
-        requests = Sent(_requests(uploads))
-        calls = self._caller.stream(self._stub.Ingest, requests, INGEST_TIMEOUT_S)
+        others = _as_async(uploads)
+        first = await anext(others, None)
+        if first is None:
+            return
+        requests = Sent(_requests(first, others))
+        calls = self._caller.stream(self._stub.Ingest, requests, INGEST_TIMEOUT_S, about(first.collection))
         try:
             async with aclosing(calls) as responses:  # type: ignore[type-var]  # it is an async generator
                 async for message in responses:
@@ -95,7 +126,7 @@ class DocumentClient:
         request = documents.GetDocumentRequest(
             collection=collection, document_id=document_id, span=asked, without_text=without_text
         )
-        answer = await self._caller.unary(self._stub.GetDocument, request)
+        answer = await self._caller.unary(self._stub.GetDocument, request, headers=about(collection))
         return convert.document(answer.document), answer.text
 
     async def list(
@@ -105,7 +136,7 @@ class DocumentClient:
         request = documents.ListDocumentsRequest(
             collection=collection, page_size=page_size, page_token=page_token, table_id=table_id
         )
-        answer = await self._caller.unary(self._stub.ListDocuments, request)
+        answer = await self._caller.unary(self._stub.ListDocuments, request, headers=about(collection))
         return tuple(convert.document(message) for message in answer.documents), answer.next_page_token
 
     async def delete(
@@ -113,29 +144,37 @@ class DocumentClient:
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Deletes documents; answers the ids that are gone and those that were not there."""
         request = documents.DeleteDocumentsRequest(collection=collection, document_ids=document_ids)
-        answer = await self._caller.unary(self._stub.DeleteDocuments, request)
+        answer = await self._caller.unary(self._stub.DeleteDocuments, request, headers=about(collection))
         return tuple(answer.deleted), tuple(answer.missing)
 
 
 class CollectionClient:
-    """Keeps collections."""
+    """Keeps collections. shards: over how many replicas they are spread."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: Caller, shards: int = 1) -> None:
         self._caller = caller
+        self._shards = shards
         self._stub = CollectionServiceStub(caller.channel)
 
     async def create(self, name: str, embedding_model: str = "") -> Collection:
         """Makes a collection; an empty model takes the service's."""
         request = collections.CreateCollectionRequest(name=name, embedding_model=embedding_model)
-        return convert.collection((await self._caller.unary(self._stub.CreateCollection, request)).collection)
+        answer = await self._caller.unary(self._stub.CreateCollection, request, headers=about(name))
+        return convert.collection(answer.collection)
 
     async def list(self) -> tuple[Collection, ...]:
-        """All collections by name."""
+        """All collections by name, of every replica. Raises Unavailable where one of them is down."""
+        if self._shards == 1:
+            return await self._list(())
+        each = (self._list(((SHARD_HEADER, str(shard)),)) for shard in range(self._shards))
+        return tuple(sorted(chain(*await asyncio.gather(*each)), key=lambda found: found.name))
+
+    async def _list(self, headers: Headers) -> tuple[Collection, ...]:
         found: list[Collection] = []
         token = ""
         while True:
             request = collections.ListCollectionsRequest(page_token=token)
-            answer = await self._caller.unary(self._stub.ListCollections, request)
+            answer = await self._caller.unary(self._stub.ListCollections, request, headers=headers)
             found += [convert.collection(message) for message in answer.collections]
             token = answer.next_page_token
             if not token:
@@ -144,26 +183,43 @@ class CollectionClient:
     async def get(self, name: str) -> Collection:
         """One collection."""
         request = collections.GetCollectionRequest(name=name)
-        return convert.collection((await self._caller.unary(self._stub.GetCollection, request)).collection)
+        answer = await self._caller.unary(self._stub.GetCollection, request, headers=about(name))
+        return convert.collection(answer.collection)
 
     async def delete(self, name: str) -> None:
         """Deletes a collection and its documents."""
-        await self._caller.unary(self._stub.DeleteCollection, collections.DeleteCollectionRequest(name=name))
+        request = collections.DeleteCollectionRequest(name=name)
+        await self._caller.unary(self._stub.DeleteCollection, request, headers=about(name))
 
     async def snapshot(self, name: str = "") -> Copied:
-        """Copies a collection, or all of them, on the service's machine while it serves."""
-        answer = await self._caller.unary(self._stub.Snapshot, collections.SnapshotRequest(name=name))
+        """Copies a collection, or all of them, on the service's machine while it serves.
+
+        Raises NotSupported for all of them where they are spread over replicas.
+        """
+        if not name and self._shards > 1:
+            raise NotSupported("one copy of collections on several replicas", "name a collection, or copy each replica")
+        headers = about(name) if name else ()
+        request = collections.SnapshotRequest(name=name)
+        answer = await self._caller.unary(self._stub.Snapshot, request, headers=headers)
         return Copied(answer.directory, answer.sequence_number, answer.documents, answer.chunks)
 
 
-async def _requests(
-    uploads: AsyncIterable[Upload] | Iterable[Upload],
-) -> AsyncIterator[documents.IngestRequest]:
-    async for upload in _as_async(uploads):
-        yield documents.IngestRequest(header=_header(upload))
-        for start in range(0, len(upload.data), PART_BYTES):
-            yield documents.IngestRequest(data=upload.data[start : start + PART_BYTES])
-        yield documents.IngestRequest(end=documents.DocumentEnd())
+async def _requests(first: Upload, others: AsyncIterator[Upload]) -> AsyncIterator[documents.IngestRequest]:
+    for request in _parts(first):
+        yield request
+    async for upload in others:
+        if (upload.collection or DEFAULT_COLLECTION) != (first.collection or DEFAULT_COLLECTION):
+            fault = f"{upload.collection!r} came in a stream to {first.collection!r}"
+            raise InvalidInput("collection", fault, "ingest the documents of each collection by themselves")
+        for request in _parts(upload):
+            yield request
+
+
+def _parts(upload: Upload) -> Iterator[documents.IngestRequest]:
+    yield documents.IngestRequest(header=_header(upload))
+    for start in range(0, len(upload.data), PART_BYTES):
+        yield documents.IngestRequest(data=upload.data[start : start + PART_BYTES])
+    yield documents.IngestRequest(end=documents.DocumentEnd())
 
 
 async def _as_async(uploads: AsyncIterable[Upload] | Iterable[Upload]) -> AsyncIterator[Upload]:

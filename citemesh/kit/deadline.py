@@ -1,4 +1,4 @@
-"""What a call carries from its caller to the last hop: deadline, priority, subject and tenant.
+"""What a call carries from its caller to the last hop: deadline, priority, subject, tenant and collections.
 
 The server interceptor sets it for the task that works on a call; the client room reads it when that task calls on.
 """
@@ -10,6 +10,15 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from citemesh.kit.reach import (
+    COLLECTION_HEADER,
+    COLLECTIONS_HEADER,
+    EVERYTHING,
+    NOTHING,
+    SHARD_HEADER,
+    Reach,
+)
+
 PRIORITIES = {"interactive": 0, "batch": 1, "background": 2}
 PRIORITY_HEADER = "x-citemesh-priority"
 SUBJECT_HEADER = "x-citemesh-subject"
@@ -18,12 +27,19 @@ TENANT_HEADER = "x-citemesh-tenant"
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """Context of the current call. ends_at is on the event loop's clock, in seconds; infinite without a deadline."""
+    """Context of the current call. ends_at is on the event loop's clock, in seconds; infinite without a deadline.
+
+    reach: the collections that the caller's key may reach; None where no policy stands in front to say so.
+    collection, shard: what the call is addressed to; empty where it doesn't say. They concern this hop alone.
+    """
 
     ends_at: float = math.inf
     priority: int = 0
     subject: str = ""
     tenant: str = ""
+    reach: Reach | None = None
+    collection: str = ""
+    shard: str = ""
 
 
 _NONE = CallContext()
@@ -50,6 +66,17 @@ def current_tenant() -> str:
     return current().tenant
 
 
+def current_reach() -> Reach:
+    """Collections that the current call may reach: all where no policy stands in front, none outside of calls.
+
+    Work that has lost its call must not pass for one that may do anything.
+    """
+    context = current()
+    if context is _NONE:
+        return NOTHING
+    return EVERYTHING if context.reach is None else context.reach
+
+
 def remaining_s(default: float) -> float:
     """Seconds left of the current call, at most ``default``; never below 0."""
     left = current().ends_at - asyncio.get_running_loop().time()
@@ -60,13 +87,28 @@ def from_headers(headers: Mapping[str, str], timeout_s: float | None) -> CallCon
     """Reads a call's context from its headers and the time its caller gives it (None: no limit)."""
     ends_at = math.inf if timeout_s is None else asyncio.get_running_loop().time() + timeout_s
     priority = PRIORITIES.get(headers.get(PRIORITY_HEADER, ""), 0)
-    return CallContext(ends_at, priority, headers.get(SUBJECT_HEADER, ""), headers.get(TENANT_HEADER, ""))
+    named = headers.get(COLLECTIONS_HEADER)
+    return CallContext(
+        ends_at,
+        priority,
+        headers.get(SUBJECT_HEADER, ""),
+        headers.get(TENANT_HEADER, ""),
+        None if named is None else Reach.parse(named),
+        headers.get(COLLECTION_HEADER, ""),
+        headers.get(SHARD_HEADER, ""),
+    )
 
 
 def to_headers(context: CallContext) -> list[tuple[str, str]]:
-    """Headers that carry the context on, the deadline aside: gRPC has its own for that."""
+    """Headers that carry the caller's context on, the deadline aside: gRPC has its own for that."""
     name = next(name for name, value in PRIORITIES.items() if value == context.priority)
-    pairs = [(PRIORITY_HEADER, name), (SUBJECT_HEADER, context.subject), (TENANT_HEADER, context.tenant)]
+    reach = context.reach.header if context.reach else ""
+    pairs = [
+        (PRIORITY_HEADER, name),
+        (SUBJECT_HEADER, context.subject),
+        (TENANT_HEADER, context.tenant),
+        (COLLECTIONS_HEADER, reach),
+    ]
     return [(key, value) for key, value in pairs if value]
 
 

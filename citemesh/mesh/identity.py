@@ -12,17 +12,19 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NoReturn
 
 from citemesh.errors import InvalidInput
-from citemesh.mesh.identity_rules import check_block, check_name, check_pattern
+from citemesh.mesh.identity_rules import check_block, check_collection, check_name, check_pattern
 
 VERSION = 1
 MAX_BYTES = 1 << 20
 MAX_KEYS = 10_000
 MAX_BLOCKS = 1_024
 MAX_PATTERNS = 64
+MAX_COLLECTIONS = 64
+EVERY_COLLECTION = ("*",)
 
 _WHOLE = "configuration"
 
@@ -39,7 +41,9 @@ class KeyRecord:
     methods: tuple[str, ...]
     """Call patterns, see `identity_rules.check_pattern`."""
     delegate: bool = False
-    """May pass on the subject and tenant of the caller it serves; for our own services."""
+    """May pass on subject, tenant and collections of the caller it serves; for our own services."""
+    collections: tuple[str, ...] = EVERY_COLLECTION
+    """Which it may reach, see `identity_rules.check_collection`; a delegating key's are its callers'."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +55,20 @@ class IdentityConfig:
     public: tuple[str, ...] = ()
 
 
-def new_key(subject: str, tenant: str, methods: Sequence[str], delegate: bool = False) -> tuple[str, KeyRecord]:
+def new_key(
+    subject: str,
+    tenant: str,
+    methods: Sequence[str],
+    delegate: bool = False,
+    collections: Sequence[str] = EVERY_COLLECTION,
+) -> tuple[str, KeyRecord]:
     """A fresh key: its text, to be shown once and not kept, and its record.
 
     Raises:
-        InvalidInput: subject, tenant or a method pattern the policy would refuse.
+        InvalidInput: subject, tenant, a method pattern or a collection pattern the policy would refuse.
     """
     text = f"cm_{secrets.token_hex(4)}_{secrets.token_urlsafe(32)}"
-    record = record_of(text, subject, tenant, methods, delegate)
+    record = replace(record_of(text, subject, tenant, methods, delegate), collections=tuple(collections))
     _check_key("key", record)
     return text, record
 
@@ -90,7 +100,7 @@ def dump(config: IdentityConfig) -> str:
 
 
 def load(text: str | bytes) -> IdentityConfig:
-    """Read a configuration strictly: all fields, no others, none twice.
+    """Read a configuration strictly: all fields (a key's collections aside), no others, none twice.
 
     Raises:
         InvalidInput: names the field, the fault and the remedy.
@@ -106,7 +116,7 @@ def load(text: str | bytes) -> IdentityConfig:
 
 
 def _document(config: IdentityConfig) -> dict[str, Any]:
-    keys = [asdict(key) | {"methods": list(key.methods)} for key in config.keys]
+    keys = [asdict(key) | {"methods": list(key.methods), "collections": list(key.collections)} for key in config.keys]
     return {"version": VERSION, "keys": keys, "allow": list(config.allow), "public": list(config.public)}
 
 
@@ -130,6 +140,15 @@ def _check_key(field: str, key: KeyRecord) -> None:
     if not key.methods:
         raise InvalidInput(f"{field}.methods", "empty: the key could call nothing", 'name call patterns, or ["*"]')
     _check_each(f"{field}.methods", key.methods, MAX_PATTERNS, check_pattern)
+    _check_collections(f"{field}.collections", key)
+
+
+def _check_collections(field: str, key: KeyRecord) -> None:
+    if not key.collections:
+        raise InvalidInput(field, "empty: the key could reach none", 'name collection patterns, or ["*"]')
+    if key.delegate and key.collections != EVERY_COLLECTION:
+        raise InvalidInput(field, "a delegating key reaches what its callers may", 'leave it out, or write ["*"]')
+    _check_each(field, key.collections, MAX_COLLECTIONS, check_collection)
 
 
 def _check_each(field: str, texts: Sequence[str], most: int, check: Callable[[str, str], None]) -> None:
@@ -157,20 +176,23 @@ def _at_most(field: str, items: Sequence[object], most: int) -> None:
 
 
 def _key(field: str, value: object) -> KeyRecord:
-    fields = _object(field, value, tuple(KeyRecord.__dataclass_fields__))
+    required = tuple(name for name in KeyRecord.__dataclass_fields__ if name != "collections")
+    fields = _object(field, value, required, ("collections",))
     names = ("id", "salt", "sha256", "subject", "tenant")
     texts = {name: _text(f"{field}.{name}", fields[name]) for name in names}
     if not isinstance(fields["delegate"], bool):
         raise InvalidInput(f"{field}.delegate", "not a boolean", "write true or false")
     methods = _texts(f"{field}.methods", fields["methods"])
-    return KeyRecord(**texts, methods=methods, delegate=fields["delegate"])
+    collections = _texts(f"{field}.collections", fields.get("collections", list(EVERY_COLLECTION)))
+    return KeyRecord(**texts, methods=methods, delegate=fields["delegate"], collections=collections)
 
 
-def _object(field: str, value: object, known: Sequence[str]) -> Mapping[str, Any]:
+def _object(field: str, value: object, required: Sequence[str], optional: Sequence[str] = ()) -> Mapping[str, Any]:
+    known = (*required, *optional)
     if not isinstance(value, dict):
         raise InvalidInput(field, "not an object", f"write an object with {', '.join(known)}")
-    if missing := [name for name in known if name not in value]:
-        raise InvalidInput(f"{field}.{missing[0]}", "missing", "every field is needed")
+    if missing := [name for name in required if name not in value]:
+        raise InvalidInput(f"{field}.{missing[0]}", "missing", "the field is needed")
     if unknown := sorted(set(value) - set(known)):
         raise InvalidInput(f"{field}.{unknown[0][:40]}", "not a known field", f"known are {', '.join(known)}")
     return value

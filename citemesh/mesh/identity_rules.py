@@ -1,4 +1,4 @@
-"""What the identity policy takes as a name, an address block and a call pattern.
+"""What the identity policy takes as a name, an address block, a call pattern and a collection pattern.
 
 The same rules as the policy's own (`policies/rules`); a test holds the two together. Here a fault is told with
 its remedy, before Envoy sees it.
@@ -16,6 +16,7 @@ MAX_NAME = 128
 
 _NAME = re.compile(r"[!#-+\--\[\]-~]{1,128}")
 _BLOCK = re.compile(r"[0-9a-fA-F:.]+/(?:0|[1-9][0-9]{0,2})")
+_COLLECTION = re.compile(r"\*|[a-z0-9][a-z0-9_-]{0,63}\*?")
 _GRPC = re.compile(r"/[A-Za-z0-9_.]+/(?:\*|[A-Za-z0-9_]+)")
 _HTTP = re.compile(r"[A-Z]{1,16} (/[!-~]*)")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})?")
@@ -48,6 +49,13 @@ def check_pattern(field: str, text: str) -> None:
         return
     remedy = "use *, /pkg.Service/*, /pkg.Service/Method, VERB /path or VERB /path/*"
     raise InvalidInput(field, f"{_shown(text)} is no call pattern", remedy)
+
+
+def check_collection(field: str, text: str) -> None:
+    """Which collections a key may reach, as `*`, `name`, `prefix-*`. Raises InvalidInput."""
+    if not _COLLECTION.fullmatch(text):
+        remedy = "use *, a collection's name, or the beginning of names with a * behind it"
+        raise InvalidInput(field, f"{_shown(text)} is no collection pattern", remedy)
 
 
 def _is_http(text: str) -> bool:

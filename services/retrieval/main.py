@@ -14,6 +14,7 @@ from services.retrieval.embedding.encoder import Encoder
 from services.retrieval.embedding.queue import EmbeddingQueue
 from services.retrieval.engine import DEFAULT_COLLECTION, Engine
 from services.retrieval.fuse import Weights
+from services.retrieval.guard import GuardedEngine
 from services.retrieval.ingest.budget import Budget
 from services.retrieval.ingest.chunk import ChunkSize
 from services.retrieval.ingest.reader import DirectReader, DocumentReader, ProcessReader
@@ -44,12 +45,14 @@ class Parts:
         self, settings: RetrievalSettings, engine: Engine, tokenizer: PassageTokenizer, mesh: Mesh | None = None
     ) -> None:
         self.engine = engine
+        self.guarded = GuardedEngine(engine, settings.shard)
+        self._shard = settings.shard
         self.embeddings = EmbeddingQueue(lambda: encoder_of(settings), settings.batch_tokens)
         self.tokens = TokenFiller(engine, tokenizer, settings.tokens_interval_s)
         self.reader = reader_of(settings)
         self._mesh = mesh
         size = ChunkSize(settings.chunk_tokens, settings.chunk_overlap)
-        pipeline = Pipeline(engine, self.reader, self.embeddings, self.tokens, size)
+        pipeline = Pipeline(self.guarded, self.reader, self.embeddings, self.tokens, size)
         budget = Budget(settings.documents_at_once, settings.documents_mib << 20)
         self.intake = Intake(pipeline, budget, settings.most_document_mib << 20, settings.idle_s)
 
@@ -66,7 +69,8 @@ class Parts:
         try:
             kept = await self.engine.embedding(DEFAULT_COLLECTION)
         except NotFound:
-            await self.engine.create(DEFAULT_COLLECTION, loaded)
+            if self._shard is None:  # of several replicas one holds it, and only the mesh knows which
+                await self.engine.create(DEFAULT_COLLECTION, loaded)
             return
         if kept != loaded:
             log.warning("%s", mismatch(DEFAULT_COLLECTION, kept, loaded))
@@ -87,9 +91,9 @@ class Parts:
 
 def registrations(parts: Parts, settings: RetrievalSettings) -> list[Registration]:
     """The room's gRPC services."""
-    search = RetrievalService(parts.engine, parts.embeddings, settings.search_timeout_s)
-    documents = DocumentService(parts.engine, parts.intake, settings.max_message_mib << 20)
-    collections = CollectionService(parts.engine, parts.embeddings)
+    search = RetrievalService(parts.guarded, parts.embeddings, settings.search_timeout_s)
+    documents = DocumentService(parts.guarded, parts.intake, settings.max_message_mib << 20)
+    collections = CollectionService(parts.guarded, parts.embeddings)
     return [
         Registration(
             f"{_API}.RetrievalService", lambda s: search_grpc.add_RetrievalServiceServicer_to_server(search, s)

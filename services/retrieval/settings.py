@@ -57,6 +57,13 @@ class RetrievalSettings(RoomSettings):
         20_000, ge=1, le=100_000_000, description="Changed chunks after which an index is written out."
     )
 
+    shard: int | None = Field(
+        None,
+        ge=0,
+        lt=1000,
+        description="Number of this replica where the collections are spread over several; empty where one has all.",
+    )
+
     @model_validator(mode="after")
     def _fits(self) -> "RetrievalSettings":
         if self.chunk_overlap * 2 > self.chunk_tokens:

@@ -85,10 +85,11 @@ class Service:
         self.channel = self.mesh.channel("retrieval")
 
     async def ingest(self, *uploads: Upload) -> dict[str, list[IngestProgress]]:
-        """Reports by correlation id."""
+        """Reports by correlation id; one stream for each collection."""
         reports: dict[str, list[IngestProgress]] = {}
-        async for report in self.mesh.documents.ingest(uploads):
-            reports.setdefault(report.correlation_id, []).append(report)
+        for name in dict.fromkeys(upload.collection for upload in uploads):
+            async for report in self.mesh.documents.ingest([it for it in uploads if it.collection == name]):
+                reports.setdefault(report.correlation_id, []).append(report)
         return reports
 
     async def last(self, *uploads: Upload) -> dict[str, IngestProgress]:

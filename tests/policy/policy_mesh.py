@@ -8,6 +8,7 @@ from citemesh.mesh.identity import IdentityConfig, new_key
 from tests.policy.policy_host import Outcome, PolicyHost
 
 HERE = b"127.0.0.1:50000"
+REACH = ("notes", "team-*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +18,9 @@ class Mesh:
     host: PolicyHost
     root: int
     ann: str
-    """May call `/p.v1.Query/*`, `GET /v1/*` and `POST /v1/query`."""
+    """May call `/p.v1.Query/*`, `GET /v1/*` and `POST /v1/query`, and reach `notes` and `team-*`."""
     admin: str
-    """May call everything."""
+    """May call everything, and reach every collection."""
     gateway: str
     """May call everything and names its callers."""
 
@@ -38,7 +39,7 @@ class Mesh:
 
 def sample() -> tuple[IdentityConfig, list[str]]:
     """A configuration of three keys, and their texts."""
-    ann = new_key("user:ann", "acme", ["/p.v1.Query/*", "GET /v1/*", "POST /v1/query"])
+    ann = new_key("user:ann", "acme", ["/p.v1.Query/*", "GET /v1/*", "POST /v1/query"], collections=REACH)
     admin = new_key("user:admin", "acme", ["*"])
     gateway = new_key("service:gateway", "mesh", ["*"], delegate=True)
     records = tuple(record for _, record in (ann, admin, gateway))

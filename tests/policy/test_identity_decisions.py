@@ -210,6 +210,9 @@ def test_a_forged_name_is_replaced(mesh: Mesh) -> None:
         ("x-citemesh-subject", "root"),
         ("x-citemesh-subject", "user:admin"),
         ("x-citemesh-tenant", "mesh"),
+        ("x-citemesh-collections", "*"),
+        ("x_citemesh_collections", "*"),
+        ("x-citemesh-collection", "theirs"),
         ("x-citemesh-role", "admin"),
         ("x_citemesh_subject", "root"),
         ("x-citemesh_tenant", "root"),
@@ -218,6 +221,8 @@ def test_a_forged_name_is_replaced(mesh: Mesh) -> None:
     outcome = mesh.call(("x-api-key", mesh.ann), *forged)
     ours = sorted(pair for pair in outcome.headers if b"citemesh" in pair[0])
     assert ours == [
+        (b"x-citemesh-collection", b"theirs"),
+        (b"x-citemesh-collections", b"notes,team-*"),
         (b"x-citemesh-priority", b"batch"),
         (b"x-citemesh-subject", b"user:ann"),
         (b"x-citemesh-tenant", b"acme"),
@@ -225,10 +230,12 @@ def test_a_forged_name_is_replaced(mesh: Mesh) -> None:
 
 
 def test_a_delegate_names_its_caller(mesh: Mesh) -> None:
-    names = [("x-citemesh-subject", "user:bob"), ("x-citemesh-tenant", "beta"), ("x-citemesh-hop", "2")]
+    bob = [("x-citemesh-subject", "user:bob"), ("x-citemesh-tenant", "beta"), ("x-citemesh-collections", "a,b-*")]
+    names = [*bob, ("x-citemesh-hop", "2")]
     outcome = mesh.grpc("/p.v1.Query/Ask", ("x-api-key", mesh.gateway), *names)
     assert outcome.value("x-citemesh-subject") == "user:bob"
     assert outcome.value("x-citemesh-tenant") == "beta"
+    assert outcome.value("x-citemesh-collections") == "a,b-*"
     assert outcome.value("x-citemesh-hop") == "2"
 
 
@@ -236,6 +243,7 @@ def test_a_delegate_alone_is_itself(mesh: Mesh) -> None:
     outcome = mesh.grpc("/p.v1.Query/Ask", ("x-api-key", mesh.gateway))
     assert outcome.value("x-citemesh-subject") == "service:gateway"
     assert outcome.value("x-citemesh-tenant") == "mesh"
+    assert outcome.value("x-citemesh-collections") == "*"
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,13 @@ pytestmark = [
 ]
 CONFIG, (ANN, ADMIN, GATEWAY) = sample()
 DENIED = "citemesh_identity_denied_"
-NAMES = [("x-citemesh-subject", "root"), ("x-citemesh-tenant", "root"), ("x_citemesh_subject", "root")]
+NAMES = [
+    ("x-citemesh-subject", "root"),
+    ("x-citemesh-tenant", "root"),
+    ("x-citemesh-collections", "*"),
+    ("x_citemesh_subject", "root"),
+]
+BOB = [("x-citemesh-subject", "user:bob"), ("x-citemesh-tenant", "beta"), ("x-citemesh-collections", "a,b-*")]
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +64,7 @@ def test_http_reaches_the_application_under_its_name(envoy: Sidecar) -> None:
     assert ours == {
         "x-citemesh-subject": ["user:ann"],
         "x-citemesh-tenant": ["acme"],
+        "x-citemesh-collections": ["notes,team-*"],
         "x-citemesh-priority": ["batch"],
     }
     assert "authorization" not in seen and "x-api-key" not in seen
@@ -94,13 +101,16 @@ def test_grpc_refusals_are_statuses(envoy: Sidecar) -> None:
 def test_grpc_reaches_the_application_under_its_name(envoy: Sidecar) -> None:
     seen = envoy.call("/p.v1.Query/Ask", ("authorization", f"Bearer {ANN}"), *NAMES)
     assert seen["x-citemesh-subject"] == ["user:ann"] and seen["x-citemesh-tenant"] == ["acme"]
+    assert seen["x-citemesh-collections"] == ["notes,team-*"]
     assert "authorization" not in seen and "x_citemesh_subject" not in seen
 
 
 def test_grpc_delegation(envoy: Sidecar) -> None:
     key = ("authorization", f"Bearer {GATEWAY}")
-    seen = envoy.call("/p.v1.Query/Ask", key, ("x-citemesh-subject", "user:bob"), ("x-citemesh-tenant", "beta"))
+    seen = envoy.call("/p.v1.Query/Ask", key, *BOB)
     assert seen["x-citemesh-subject"] == ["user:bob"] and seen["x-citemesh-tenant"] == ["beta"]
+    assert seen["x-citemesh-collections"] == ["a,b-*"]
+    assert refusal(envoy, "/p.v1.Query/Ask", key, *BOB[:2])[0] is grpc.StatusCode.PERMISSION_DENIED
     assert envoy.call("/p.v1.Query/Ask", key)["x-citemesh-subject"] == ["service:gateway"]
     assert refusal(envoy, "/p.v1.Query/Ask", key, *NAMES[:1])[0] is grpc.StatusCode.PERMISSION_DENIED
 

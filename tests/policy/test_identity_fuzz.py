@@ -110,7 +110,7 @@ def test_a_broken_configuration(host: PolicyHost, at: int, byte: int, cut: bool)
 def test_the_largest_configurations(policy: Policy) -> None:
     config, _ = sample()
     key = json.loads(dump(config))["keys"][0] | {"methods": ["*"]}
-    keys = [key | {"id": f"{n:08x}"} for n in range(4_500)]
+    keys = [key | {"id": f"{n:08x}"} for n in range(3_900)]
     document = {"version": 1, "keys": keys, "allow": ["127.0.0.0/8"], "public": []}
     text = json.dumps(document)
     assert 900_000 < len(text) < 1 << 20

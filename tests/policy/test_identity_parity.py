@@ -53,6 +53,11 @@ NAMES = [
     "中",
 ]
 
+COLLECTIONS = [
+    "*", "", "a", "7", "A", "-a", "_a", "a-b_c", "a*", "team-*", "a**", "*a", "a*b", "**", "a,b", "a b", "a.b",
+    "é", "a\n", "a" * 64, "a" * 65, "a" * 64 + "*", "a" * 65 + "*",
+]  # fmt: skip
+
 words = st.sampled_from(["GET ", "/", "*", "v1", ".", "..", "%2e", "%41", "%", ";", "S", "é", "?", "//", "\\", "a"])
 paths = st.lists(words, max_size=8).map("".join)
 block_words = st.sampled_from(["10", ".", "0", "::", ":", "ffff", "/", "8", "96", "104", "128", "1", "%", "fd00"])
@@ -128,7 +133,7 @@ def test_any_address_block(host: PolicyHost, address: object, prefix: int) -> No
     agree(host, changed(["allow"], [f"{address}/{prefix}"]))
 
 
-@pytest.mark.parametrize("field", ["id", "salt", "sha256", "subject", "tenant", "methods", "delegate"])
+@pytest.mark.parametrize("field", ["id", "salt", "sha256", "subject", "tenant", "methods", "delegate", "collections"])
 def test_every_field_of_a_key(host: PolicyHost, field: str) -> None:
     values: list[Any] = [
         None,
@@ -142,7 +147,9 @@ def test_every_field_of_a_key(host: PolicyHost, field: str) -> None:
         "ab" * 32,
         [],
         ["*"],
+        ["*"] * 64,
         ["*"] * 65,
+        ["notes", "team-*"],
         [1],
         {},
     ]
@@ -150,7 +157,17 @@ def test_every_field_of_a_key(host: PolicyHost, field: str) -> None:
         agree(host, changed(["keys", 0, field], value))
     missing = document()
     del missing["keys"][1][field]
-    assert not agree(host, json.dumps(missing))
+    assert agree(host, json.dumps(missing)) == (field == "collections")
+
+
+@pytest.mark.parametrize("text", COLLECTIONS)
+def test_collections(host: PolicyHost, text: str) -> None:
+    agree(host, changed(["keys", 0, "collections"], [text]))
+
+
+def test_a_delegates_collections_are_its_callers(host: PolicyHost) -> None:
+    assert agree(host, changed(["keys", 2, "collections"], ["*"]))
+    assert not agree(host, changed(["keys", 2, "collections"], ["notes"]))
 
 
 @pytest.mark.parametrize("field", ["version", "keys", "allow", "public", "other"])

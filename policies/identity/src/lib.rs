@@ -6,7 +6,7 @@
 use abi::host::{self, Counter, LocalResponse, Outcome};
 use abi::{Action, Policy};
 use rules::config::Config;
-use rules::decision::{decide, removed, Grant, SUBJECT, TENANT};
+use rules::decision::{decide, removed, Grant, COLLECTIONS, SUBJECT, TENANT};
 use rules::headers::Headers;
 use rules::reason::{Reason, REASONS};
 use rules::target::speaks_grpc;
@@ -109,9 +109,10 @@ fn edit(grant: &Grant, headers: &Headers) -> Outcome<()> {
     for name in removed(grant, headers) {
         host::remove_request_header(name)?;
     }
-    if let Grant::Caller { subject, tenant, .. } = grant {
+    if let Grant::Caller { subject, tenant, collections, .. } = grant {
         host::replace_request_header(SUBJECT.as_bytes(), subject.as_bytes())?;
         host::replace_request_header(TENANT.as_bytes(), tenant.as_bytes())?;
+        host::replace_request_header(COLLECTIONS.as_bytes(), collections.as_bytes())?;
     }
     Ok(())
 }

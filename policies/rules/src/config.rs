@@ -1,8 +1,9 @@
 //! The identity policy's configuration: `{"version": 1, "keys": […], "allow": […], "public": […]}`.
 //!
-//! Every field is needed, none other is known, and the first fault refuses the whole.
+//! Every field but a key's `collections` is needed, none other is known, and the first fault refuses the whole.
 
 use crate::cidr::{Address, Block};
+use crate::collection::{self, MAX_COLLECTIONS};
 use crate::credential::is_id;
 use crate::hex;
 use crate::json::{self, Value};
@@ -35,6 +36,8 @@ pub struct Key {
     pub methods: Vec<Pattern>,
     /// May speak for the caller it serves.
     pub delegate: bool,
+    /// What it may reach, as the header says it.
+    pub collections: String,
 }
 
 /// Where and what is wrong; holds no value of the configuration.
@@ -117,10 +120,14 @@ impl<'v> Fields<'v> {
     }
 
     fn get(&self, name: &str) -> Read<&'v Value> {
-        match self.fields.iter().find(|(other, _)| other == name) {
-            Some((_, value)) => Ok(value),
+        match self.optional(name) {
+            Some(value) => Ok(value),
             None => fault(&self.field(name), "missing"),
         }
+    }
+
+    fn optional(&self, name: &str) -> Option<&'v Value> {
+        self.fields.iter().find(|(other, _)| other == name).map(|(_, value)| value)
     }
 
     fn field(&self, name: &str) -> String {
@@ -168,7 +175,7 @@ fn list<T>(value: &Value, path: &str, most: usize, read: fn(&Value, &str) -> Rea
 }
 
 fn key(value: &Value, path: &str) -> Read<Key> {
-    let known = ["id", "salt", "sha256", "subject", "tenant", "methods", "delegate"];
+    let known = ["id", "salt", "sha256", "subject", "tenant", "methods", "delegate", "collections"];
     let fields = Fields::of(value, path, &known)?;
     let id = fields.text("id")?;
     if !is_id(id) {
@@ -190,7 +197,31 @@ fn key(value: &Value, path: &str) -> Read<Key> {
         tenant: fields.name("tenant")?,
         methods,
         delegate,
+        collections: collections(&fields, delegate)?,
     })
+}
+
+/// All of them where nothing is said. A delegating key carries its callers' and has none of its own.
+fn collections(fields: &Fields, delegate: bool) -> Read<String> {
+    let path = fields.field("collections");
+    let patterns = match fields.optional("collections") {
+        Some(value) => list(value, &path, MAX_COLLECTIONS, reach)?,
+        None => vec!["*".to_owned()],
+    };
+    if patterns.is_empty() {
+        return fault(&path, "empty: the key could reach no collection");
+    }
+    if delegate && patterns != ["*"] {
+        return fault(&path, "a delegating key reaches what its callers may: [\"*\"] is expected");
+    }
+    Ok(patterns.join(","))
+}
+
+fn reach(value: &Value, path: &str) -> Read<String> {
+    match value {
+        Value::Text(text) if collection::is_pattern(text.as_bytes()) => Ok(text.to_owned()),
+        _ => fault(path, "none of *, name, prefix*"),
+    }
 }
 
 fn block(value: &Value, path: &str) -> Read<Block> {
@@ -253,6 +284,14 @@ pub mod tests {
         assert_eq!(bad_key(r#"["*"]"#, r#"["*", "/a"]"#), "keys[0].methods[1]");
         assert_eq!(bad_key("false", "0"), "keys[0].delegate");
         assert_eq!(bad_key("delegate", "delegates"), "keys[0]");
+        let reaching = |list: &str, delegate: &str| {
+            let more = format!(r#""collections": {list}, "delegate": {delegate}"#);
+            bad_key(r#""delegate": false"#, &more)
+        };
+        assert_eq!(reaching("[]", "false"), "keys[0].collections");
+        assert_eq!(reaching("\"*\"", "false"), "keys[0].collections");
+        assert_eq!(reaching(r#"["a", "B"]"#, "false"), "keys[0].collections[1]");
+        assert_eq!(reaching(r#"["a"]"#, "true"), "keys[0].collections");
         assert_eq!(bad_key(r#", "delegate": false"#, ""), "keys[0].delegate");
     }
 

@@ -1,6 +1,7 @@
 //! The identity decision: who calls, from where, and whether they may; and the header edits it takes.
 
 use crate::cidr::Address;
+use crate::collection::is_list;
 use crate::config::{is_name, Config, Key};
 use crate::credential::Credential;
 use crate::headers::{Headers, Single};
@@ -10,8 +11,11 @@ use crate::target::Target;
 
 pub const SUBJECT: &str = "x-citemesh-subject";
 pub const TENANT: &str = "x-citemesh-tenant";
-/// The one header under our prefix that any caller may send.
-pub const PRIORITY: &str = "x-citemesh-priority";
+/// What the caller may reach: patterns with commas between.
+pub const COLLECTIONS: &str = "x-citemesh-collections";
+/// The headers under our prefix that any caller may send: how urgent the call is, and the collection and the shard
+/// that it is addressed to. None of them grants anything.
+const FREE: [&[u8]; 3] = [b"x-citemesh-priority", b"x-citemesh-collection", b"x-citemesh-shard"];
 const CREDENTIALS: [&[u8]; 2] = [b"authorization", b"x-api-key"];
 const PREFIX: &[u8] = b"x-citemesh-";
 
@@ -23,6 +27,7 @@ pub enum Grant<'a> {
     Caller {
         subject: &'a str,
         tenant: &'a str,
+        collections: &'a str,
         delegate: bool,
     },
 }
@@ -53,19 +58,32 @@ fn authenticated<'a>(config: &'a Config, credential: Credential) -> Result<&'a K
     }
 }
 
-/// A delegating key passes on the names it was sent, both or neither; another key's are its own.
+/// A delegating key passes on what it was sent of its caller, all three or none; another key's are its own.
 fn named<'a>(key: &'a Key, headers: &Headers<'a>) -> Result<Grant<'a>, Reason> {
-    let own = Grant::Caller { subject: &key.subject, tenant: &key.tenant, delegate: key.delegate };
+    let own = Grant::Caller {
+        subject: &key.subject,
+        tenant: &key.tenant,
+        collections: &key.collections,
+        delegate: key.delegate,
+    };
     if !key.delegate {
         return Ok(own);
     }
-    match (headers.single(SUBJECT), headers.single(TENANT)) {
-        (Single::Absent, Single::Absent) => Ok(own),
-        (Single::One(subject), Single::One(tenant)) => {
-            Ok(Grant::Caller { subject: name(subject)?, tenant: name(tenant)?, delegate: true })
-        }
+    match (headers.single(SUBJECT), headers.single(TENANT), headers.single(COLLECTIONS)) {
+        (Single::Absent, Single::Absent, Single::Absent) => Ok(own),
+        (Single::One(subject), Single::One(tenant), Single::One(collections)) => Ok(Grant::Caller {
+            subject: name(subject)?,
+            tenant: name(tenant)?,
+            collections: reach(collections)?,
+            delegate: true,
+        }),
         _ => Err(Reason::Delegation),
     }
+}
+
+fn reach(value: &[u8]) -> Result<&str, Reason> {
+    let text = std::str::from_utf8(value).map_err(|_| Reason::Delegation)?;
+    is_list(value).then_some(text).ok_or(Reason::Delegation)
 }
 
 fn name(value: &[u8]) -> Result<&str, Reason> {
@@ -80,7 +98,7 @@ pub fn removed<'a>(grant: &Grant, headers: &Headers<'a>) -> Vec<&'a [u8]> {
 }
 
 fn is_removed(name: &[u8], delegate: bool) -> bool {
-    let named = name == SUBJECT.as_bytes() || name == TENANT.as_bytes();
+    let named = [SUBJECT, TENANT, COLLECTIONS].iter().any(|ours| name == ours.as_bytes());
     CREDENTIALS.contains(&name) || named || (!delegate && is_reserved(name))
 }
 
@@ -89,7 +107,7 @@ fn is_reserved(name: &[u8]) -> bool {
     let spelt = |byte: &u8| if *byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
     let ours =
         name.len() >= PREFIX.len() && name.iter().map(spelt).zip(PREFIX).all(|(byte, ours)| byte == *ours);
-    ours && name != PRIORITY.as_bytes()
+    ours && !FREE.contains(&name)
 }
 
 #[cfg(test)]
@@ -99,17 +117,22 @@ mod tests {
     const TEXT: &str = "cm_0123abcd_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmno-_";
 
     fn config(methods: &str, delegate: bool) -> Config {
+        reaching(methods, delegate, r#"["*"]"#)
+    }
+
+    fn reaching(methods: &str, delegate: bool, collections: &str) -> Config {
         let digest: String =
             sha256(&[&[0; 16], TEXT.as_bytes()]).iter().map(|byte| format!("{byte:02x}")).collect();
         let key = format!(
             concat!(
                 r#"{{"id": "0123abcd", "salt": "{}", "sha256": "{}", "subject": "own", "tenant": "t", "#,
-                r#""methods": {}, "delegate": {}}}"#
+                r#""methods": {}, "delegate": {}, "collections": {}}}"#
             ),
             "0".repeat(32),
             digest,
             methods,
-            delegate
+            delegate,
+            collections
         );
         let text = format!(
             r#"{{"version": 1, "keys": [{key}], "allow": ["127.0.0.0/8"], "public": ["GET /healthz"]}}"#
@@ -149,23 +172,45 @@ mod tests {
 
     #[test]
     fn only_a_delegate_speaks_for_others() {
-        let sent = [("x-api-key", TEXT), (SUBJECT, "user:bob"), (TENANT, "t2")];
-        let own = Grant::Caller { subject: "own", tenant: "t", delegate: false };
+        let sent = [("x-api-key", TEXT), (SUBJECT, "user:bob"), (TENANT, "t2"), (COLLECTIONS, "a,b-*")];
+        let own = Grant::Caller { subject: "own", tenant: "t", collections: "*", delegate: false };
         assert_eq!(decide(&config(r#"["*"]"#, false), b"127.0.0.1:9", &headers(&sent)), Ok(own));
-        let passed = Grant::Caller { subject: "user:bob", tenant: "t2", delegate: true };
+        let passed =
+            Grant::Caller { subject: "user:bob", tenant: "t2", collections: "a,b-*", delegate: true };
         let delegating = config(r#"["*"]"#, true);
         assert_eq!(decide(&delegating, b"127.0.0.1:9", &headers(&sent)), Ok(passed));
-        let alone = Grant::Caller { subject: "own", tenant: "t", delegate: true };
+        let alone = Grant::Caller { subject: "own", tenant: "t", collections: "*", delegate: true };
         assert_eq!(decide(&delegating, b"127.0.0.1:9", &headers(&sent[..1])), Ok(alone));
-        for bad in [&[(SUBJECT, "a")][..], &[(TENANT, "a")], &[(SUBJECT, "a"), (SUBJECT, "b"), (TENANT, "t")]]
-        {
+        let three = [(SUBJECT, "a"), (TENANT, "t"), (COLLECTIONS, "*")];
+        for bad in [
+            &three[..1],
+            &three[1..2],
+            &three[2..],
+            &three[..2],
+            &three[1..],
+            &[(SUBJECT, "a"), (SUBJECT, "b"), (TENANT, "t"), (COLLECTIONS, "*")],
+            &[(SUBJECT, "a"), (TENANT, "t"), (COLLECTIONS, "a"), (COLLECTIONS, "*")],
+        ] {
             let sent: Vec<_> = [("x-api-key", TEXT)].iter().chain(bad).copied().collect();
             assert_eq!(reason(&delegating, "127.0.0.1:9", &sent), Some(Reason::Delegation));
         }
         for bad in ["", "a b", "a,b", "中"] {
-            let sent = [("x-api-key", TEXT), (SUBJECT, bad), (TENANT, "t")];
+            let sent = [("x-api-key", TEXT), (SUBJECT, bad), (TENANT, "t"), (COLLECTIONS, "*")];
             assert_eq!(reason(&delegating, "127.0.0.1:9", &sent), Some(Reason::Delegation));
         }
+        for bad in ["", ",", "a,", "A", "a b", "a, *", "中"] {
+            let sent = [("x-api-key", TEXT), (SUBJECT, "a"), (TENANT, "t"), (COLLECTIONS, bad)];
+            assert_eq!(reason(&delegating, "127.0.0.1:9", &sent), Some(Reason::Delegation), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_key_reaches_its_own_collections_whatever_it_says() {
+        let config = reaching(r#"["*"]"#, false, r#"["mine", "team-*"]"#);
+        let sent = [("x-api-key", TEXT), (COLLECTIONS, "*"), (COLLECTIONS, "theirs")];
+        let own = Grant::Caller { subject: "own", tenant: "t", collections: "mine,team-*", delegate: false };
+        assert_eq!(decide(&config, b"127.0.0.1:9", &headers(&sent)), Ok(own));
+        assert_eq!(removed(&own, &headers(&sent)).len(), 3);
     }
 
     #[test]
@@ -175,7 +220,10 @@ mod tests {
             ("x-api-key", "b"),
             (SUBJECT, "c"),
             (TENANT, "d"),
-            (PRIORITY, "batch"),
+            (COLLECTIONS, "*"),
+            ("x-citemesh-priority", "batch"),
+            ("x-citemesh-collection", "c"),
+            ("x-citemesh-shard", "0"),
             ("x-citemesh-other", "e"),
             ("x_citemesh_subject", "f"),
             ("x-citemesh_priority", "g"),
@@ -185,13 +233,14 @@ mod tests {
         let names = |grant| {
             removed(&grant, &sent).iter().map(|name| String::from_utf8_lossy(name)).collect::<Vec<_>>()
         };
-        let always = ["authorization", "x-api-key", SUBJECT, TENANT];
+        let always = ["authorization", "x-api-key", SUBJECT, TENANT, COLLECTIONS];
         let reserved = ["x-citemesh-other", "x_citemesh_subject", "x-citemesh_priority"];
         assert_eq!(names(Grant::Public), [&always[..], &reserved].concat());
         assert_eq!(
-            names(Grant::Caller { subject: "s", tenant: "t", delegate: false }),
+            names(Grant::Caller { subject: "s", tenant: "t", collections: "*", delegate: false }),
             [&always[..], &reserved].concat()
         );
-        assert_eq!(names(Grant::Caller { subject: "s", tenant: "t", delegate: true }), always);
+        let delegate = Grant::Caller { subject: "s", tenant: "t", collections: "*", delegate: true };
+        assert_eq!(names(delegate), always);
     }
 }

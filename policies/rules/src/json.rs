@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Objects and lists inside one another.
 pub const MAX_DEPTH: usize = 8;
-/// Fields of one object; ours have seven at most.
+/// Fields of one object; ours have eight at most.
 pub const MAX_FIELDS: usize = 32;
 /// Values of any kind in one document.
 pub const MAX_VALUES: usize = 200_000;

@@ -11,6 +11,7 @@
 #![deny(clippy::unreachable, clippy::todo, clippy::unimplemented)]
 
 pub mod cidr;
+pub mod collection;
 pub mod config;
 pub mod credential;
 pub mod decision;

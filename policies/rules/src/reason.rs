@@ -97,7 +97,7 @@ impl Reason {
             Reason::UnknownKey | Reason::WrongKey => "the API key is not valid",
             Reason::Method => "this API key may not make this call",
             Reason::Delegation => {
-                "x-citemesh-subject and x-citemesh-tenant are sent together, once, and well formed"
+                "x-citemesh-subject, -tenant and -collections are sent together, once, and well formed"
             }
         }
     }

@@ -187,11 +187,13 @@ def test_config_page_is_written_and_checked(tmp_path: Path) -> None:
 
 def test_keys_from_first_to_last() -> None:
     Keyring(Path(".citemesh")).ensure(load_topology())
-    added = invoke("policy", "key", "add", "user:ann", "--tenant", "acme", "--method", "*")
+    wanted = ("user:ann", "--tenant", "acme", "--method", "*", "--collections", "notes, team-*")
+    added = invoke("policy", "key", "add", *wanted)
     assert re.fullmatch(r"cm_[0-9a-f]{8}_[\w-]{43}\n", added.stdout)
     key_id = added.stdout.split("_")[1]
     listed = [json.loads(line) for line in invoke("policy", "key", "list", "--json").stdout.splitlines()]
-    assert {"id": key_id, "subject": "user:ann", "tenant": "acme", "methods": ["*"], "delegate": False} in listed
+    told = {"id": key_id, "subject": "user:ann", "tenant": "acme", "methods": ["*"], "delegate": False}
+    assert told | {"collections": ["notes", "team-*"]} in listed
     assert "user:ann" in invoke("policy", "key", "list").stdout
     assert invoke("policy", "key", "remove", key_id).exit_code == 0
     again = invoke("policy", "key", "remove", key_id)
@@ -199,7 +201,10 @@ def test_keys_from_first_to_last() -> None:
     assert "policy key list" in again.stderr
 
 
-@pytest.mark.parametrize("arguments", [("add", "bad,name"), ("add", "user:x", "--method", "nonsense")])
+@pytest.mark.parametrize(
+    "arguments",
+    [("add", "bad,name"), ("add", "user:x", "--method", "nonsense"), ("add", "user:x", "--collections", "a,B")],
+)
 def test_a_key_that_the_policy_would_refuse_is_not_made(arguments: Sequence[str]) -> None:
     result = invoke("policy", "key", *arguments)
     assert result.exit_code == 2

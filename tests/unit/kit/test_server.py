@@ -13,6 +13,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from citemesh.client.types import Delta
 from citemesh.errors import CiteMeshError, DeadlineExceeded, InvalidInput, Overloaded, Unavailable
 from citemesh.kit import deadline
+from citemesh.kit.reach import Reach
 
 from .conftest import NAME, Small
 
@@ -56,10 +57,13 @@ async def test_errors_keep_their_kind_and_hide_what_is_unexpected(small: Small) 
 async def test_context_travels(small: Small) -> None:
     small.servicer.release.set()
     headers = {"x-citemesh-priority": "background", "x-citemesh-subject": "ann", "x-citemesh-tenant": "acme"}
+    headers |= {"x-citemesh-collections": "notes,team-*", "x-citemesh-collection": "notes", "x-citemesh-shard": "1"}
     with deadline.calling(deadline.from_headers(headers, 3.0)):
         await consume(small)
     seen = small.servicer.seen[0]
     assert (seen.priority, seen.subject, seen.tenant) == (2, "ann", "acme")
+    assert seen.reach == Reach(("notes", "team-*"))
+    assert (seen.collection, seen.shard) == ("", ""), "what a call is addressed to concerns one hop alone"
     # gRPC rounds what is left up to the next of its steps.
     assert 0 < seen.ends_at - asyncio.get_running_loop().time() <= 3.1
 

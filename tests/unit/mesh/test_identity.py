@@ -106,7 +106,7 @@ def test_what_is_dumped_is_loaded() -> None:
 def test_the_form_is_the_policys() -> None:
     assert document() == {
         "version": 1,
-        "keys": [dataclasses.asdict(RECORD) | {"methods": ["*"]}],
+        "keys": [dataclasses.asdict(RECORD) | {"methods": ["*"], "collections": ["*"]}],
         "allow": ["127.0.0.0/8"],
         "public": ["GET /healthz"],
     }
@@ -118,6 +118,7 @@ def test_the_form_is_the_policys() -> None:
         "tenant",
         "methods",
         "delegate",
+        "collections",
     ]
 
 
