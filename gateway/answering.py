@@ -14,6 +14,7 @@ from gateway.query.flow import Flow
 from gateway.query.question import check, check_text
 from gateway.query.stream import events
 from gateway.query.transcript import Emit
+from gateway.threads.owner import current_owner
 
 MOST_RESULTS = 100
 DEFAULT_RESULTS = 10
@@ -52,7 +53,7 @@ class Answering:
             span.set_attribute("citemesh.priority", priority.name.lower())
             async with self._admission.admit(priority, ends.remaining()) as waited_s:
                 span.set_attribute("citemesh.queue_wait_ms", round(waited_s * 1000, 3))
-                await _within(ends, self._flow.ask(question, ends, emit, waited_s))
+                await _within(ends, self._flow.ask(question, ends, emit, waited_s, current_owner()))
 
     async def search(
         self,

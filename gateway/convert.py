@@ -7,9 +7,11 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from citemesh.api.common.v1 import span_pb2, usage_pb2
 from citemesh.api.query.v1 import query_service_pb2 as pb
+from citemesh.api.query.v1 import thread_service_pb2 as thread_pb
 from citemesh.api.retrieval.v1 import retrieval_service_pb2 as search_pb
 from citemesh.client import types
 from citemesh.errors import InvalidInput
+from gateway.threads.turn import Thread, Turn
 
 MODES = {
     pb.ANSWER_MODE_UNSPECIFIED: "",
@@ -29,6 +31,7 @@ STYLES = {
     pb.ANSWER_STYLE_LIST: "list",
     pb.ANSWER_STYLE_STEPS: "steps",
 }
+THREADS, MOST_THREADS = 100, 1000
 ROLES = {pb.TURN_ROLE_USER: "user", pb.TURN_ROLE_ASSISTANT: "assistant"}
 FINISHES = {
     "complete": pb.ANSWER_FINISH_COMPLETE,
@@ -139,6 +142,43 @@ def source(value: types.Source) -> pb.Source:
         text=value.text,
         score=value.score,
     )
+
+
+def thread_id(text: str) -> str:
+    """A thread's id. Raises InvalidInput for an empty one."""
+    if not text:
+        raise InvalidInput("thread_id", "is empty", "send the id of one of your threads")
+    return text
+
+
+def page_size(asked: int) -> int:
+    """Threads of a page. Raises InvalidInput for a number out of range."""
+    if not 0 <= asked <= MOST_THREADS:
+        raise InvalidInput("page_size", f"is {asked}", f"use 1 to {MOST_THREADS}, or 0 for {THREADS}")
+    return asked or THREADS
+
+
+def thread(value: Thread) -> thread_pb.Thread:
+    """A thread as a message."""
+    stamp = _stamp(value.updated_at)
+    return thread_pb.Thread(thread_id=value.thread_id, title=value.title, updated_at=stamp, turns=value.turns)
+
+
+def turn(value: Turn) -> thread_pb.Turn:
+    """A turn as a message."""
+    return thread_pb.Turn(
+        question=value.question,
+        answer=value.answer,
+        sources=map(source, value.sources),
+        citations=map(_citation_event, value.citations),
+        asked_at=_stamp(value.asked_at),
+    )
+
+
+def _stamp(at: datetime) -> Timestamp:
+    stamp = Timestamp()
+    stamp.FromDatetime(at.astimezone(UTC))
+    return stamp
 
 
 def _span(value: types.Span) -> span_pb2.Span:

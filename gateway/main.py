@@ -22,6 +22,7 @@ from gateway.rest.health import Probe
 from gateway.rest.server import HttpServer
 from gateway.service import QueryService, ThreadService
 from gateway.settings import GatewaySettings
+from gateway.threads.store import ThreadStore
 
 QUERY = "citemesh.api.query.v1.QueryService"
 THREADS = "citemesh.api.query.v1.ThreadService"
@@ -47,7 +48,8 @@ def build(settings: GatewaySettings) -> Room:
 
 def assemble(settings: GatewaySettings, rooms: Rooms, mesh: Neighbours) -> Room:
     """The gateway over the rooms given."""
-    answering = Answering(Flow(rooms, settings.limits), admission_of(settings), settings.timeout_s)
+    kept = ThreadStore(settings.threads_directory, settings.thread_bounds)
+    answering = Answering(Flow(rooms, settings.limits, kept), admission_of(settings), settings.timeout_s)
     ways = rest.Ways(answering, mesh.documents, mesh.collections, mesh)
     bounds = Bounds(settings.http_max_body_kib << 10, settings.http_max_upload_mib << 20, settings.http_idle_s)
     app = rest.build(ways, bounds, settings.http_origins)
@@ -56,6 +58,8 @@ def assemble(settings: GatewaySettings, rooms: Rooms, mesh: Neighbours) -> Room:
 
     async def start() -> None:
         await stack.enter_async_context(mesh)
+        await kept.open()
+        stack.push_async_callback(kept.close)
         await stack.enter_async_context(http)
 
     async def healthy() -> bool:
@@ -64,7 +68,7 @@ def assemble(settings: GatewaySettings, rooms: Rooms, mesh: Neighbours) -> Room:
     async def drain(_limit_s: float) -> None:
         await http.drain()
 
-    query, threads = QueryService(answering), ThreadService()
+    query, threads = QueryService(answering), ThreadService(kept)
     return Room(
         name="gateway",
         services=[

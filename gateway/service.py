@@ -10,9 +10,10 @@ from citemesh.api.query.v1 import query_service_pb2 as pb
 from citemesh.api.query.v1 import thread_service_pb2 as threads
 from citemesh.api.query.v1.query_service_pb2_grpc import QueryServiceServicer
 from citemesh.api.query.v1.thread_service_pb2_grpc import ThreadServiceServicer
-from citemesh.errors import NotSupported
 from gateway import convert
 from gateway.answering import Answering
+from gateway.threads.owner import current_owner
+from gateway.threads.store import ThreadStore
 
 Context = ServicerContext[Any, Any]
 
@@ -43,22 +44,25 @@ class QueryService(QueryServiceServicer):
 
 
 class ThreadService(ThreadServiceServicer):
-    """Conversations are not kept yet."""
+    """Keeps conversations, each for the caller who began it."""
+
+    def __init__(self, store: ThreadStore) -> None:
+        self._store = store
 
     async def GetThread(self, request: threads.GetThreadRequest, context: Context) -> threads.GetThreadResponse:
-        """Not built yet."""
-        raise _not_yet()
+        """Reads a thread."""
+        thread, turns = await self._store.read(current_owner(), convert.thread_id(request.thread_id))
+        return threads.GetThreadResponse(thread=convert.thread(thread), turns=map(convert.turn, turns))
 
     async def ListThreads(self, request: threads.ListThreadsRequest, context: Context) -> threads.ListThreadsResponse:
-        """Not built yet."""
-        raise _not_yet()
+        """Lists the caller's threads."""
+        size = convert.page_size(request.page_size)
+        page = await self._store.list(current_owner(), request.page_token, size)
+        return threads.ListThreadsResponse(threads=map(convert.thread, page.threads), next_page_token=page.next_token)
 
     async def DeleteThread(
         self, request: threads.DeleteThreadRequest, context: Context
     ) -> threads.DeleteThreadResponse:
-        """Not built yet."""
-        raise _not_yet()
-
-
-def _not_yet() -> NotSupported:
-    return NotSupported("keeping threads", "ask each question by itself")
+        """Deletes a thread."""
+        await self._store.delete(current_owner(), convert.thread_id(request.thread_id))
+        return threads.DeleteThreadResponse()

@@ -1,10 +1,13 @@
 """Settings of the gateway: CITEMESH_GATEWAY_<NAME>."""
 
+from pathlib import Path
+
 from pydantic import Field, field_validator
 
 from citemesh.kit.settings import RoomSettings, room_config
 from gateway.query.language import SCRIPTS
 from gateway.query.limits import Limits
+from gateway.threads.bounds import Bounds
 
 
 class GatewaySettings(RoomSettings):
@@ -34,6 +37,20 @@ class GatewaySettings(RoomSettings):
     queue_interactive: int = Field(32, ge=0, le=100000, description="Interactive questions that may wait.")
     queue_batch: int = Field(64, ge=0, le=100000, description="Batch questions that may wait.")
     queue_background: int = Field(64, ge=0, le=100000, description="Background questions that may wait.")
+    threads_dir: Path | None = Field(
+        None, description="Directory that threads are kept in; unset takes threads in the state directory."
+    )
+    thread_turns: int = Field(200, ge=1, le=10_000, description="Most turns of a thread; a full one takes no more.")
+    threads_per_caller: int = Field(
+        500,
+        ge=1,
+        le=100_000,
+        description="Most threads of a caller; the one used longest ago gives way to a new one.",
+    )
+    threads_mib: int = Field(256, ge=1, le=100_000, description="Most MiB that a tenant's threads hold.")
+    history_tokens: int = Field(
+        1000, ge=0, le=100_000, description="Most tokens, as estimated, of what was said before a question."
+    )
     candidates: int = Field(24, ge=1, le=200, description="Passages asked of the search.")
     sources: int = Field(3, ge=1, le=64, description="Most passages given to the model; a small one minds few best.")
     context_tokens: int = Field(1000, ge=64, le=1_000_000, description="Most prompt tokens spent on passages.")
@@ -71,6 +88,16 @@ class GatewaySettings(RoomSettings):
     def http_socket(self) -> str:
         """Path of the HTTP socket."""
         return self.http_listen or str(self.run_dir / "gateway-http.sock")
+
+    @property
+    def threads_directory(self) -> Path:
+        """Directory of the threads."""
+        return self.threads_dir or self.state_dir / "threads"
+
+    @property
+    def thread_bounds(self) -> Bounds:
+        """How much is kept of threads."""
+        return Bounds(self.thread_turns, self.threads_per_caller, self.threads_mib << 20)
 
     @property
     def limits(self) -> Limits:

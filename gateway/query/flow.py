@@ -6,6 +6,7 @@ from citemesh.client.types import DoneEvent, Passage, Question, SearchEvent, Sou
 from gateway.query import telemetry
 from gateway.query.compose import Composer
 from gateway.query.context import numbered, to_source
+from gateway.query.conversation import Conversation, ThreadsPort
 from gateway.query.deadline import Deadline
 from gateway.query.find import Ranker, Ranking
 from gateway.query.limits import Limits
@@ -17,29 +18,34 @@ from gateway.query.run import Run
 from gateway.query.searching import Searcher
 from gateway.query.telemetry import Steps
 from gateway.query.transcript import Emit, Transcript
+from gateway.threads.owner import NOBODY, Owner
 
 
 class Flow:
     """Answers questions over the rooms of the mesh."""
 
-    def __init__(self, rooms: Rooms, limits: Limits) -> None:
+    def __init__(self, rooms: Rooms, limits: Limits, threads: ThreadsPort | None = None) -> None:
+        self._conversation = Conversation(threads, limits.history_tokens)
         self._limits = limits
         self._searcher = Searcher(rooms.retrieval)
         self._ranker = Ranker(rooms.reranker, limits)
         self._composer = Composer(rooms, limits, Models(rooms.generation))
 
-    async def ask(self, question: Question, deadline: Deadline, emit: Emit, waited_s: float = 0.0) -> None:
+    async def ask(
+        self, question: Question, deadline: Deadline, emit: Emit, waited_s: float = 0.0, owner: Owner = NOBODY
+    ) -> None:
         """Sends an answer's events.
 
-        Raises InvalidInput for a question that can't be taken, NotFound for an unknown collection, Unavailable
-        where search is down, DeadlineExceeded where the time ran out before there was anything to say.
+        Raises InvalidInput for a question that can't be taken, NotFound for an unknown collection or thread,
+        Unavailable where search is down, DeadlineExceeded where the time ran out before there was anything to say.
         """
         check(question)
-        run = await self._plan(question, deadline, emit, waited_s)
+        run = await self._plan(question, deadline, emit, Steps(waited_s), owner)
         passages = await self._retrieve(run)
         if passages:
             ranking = await self._rerank(run, passages)
             draft = await self._composer.pack(run, ranking)
+            run.sources = draft.sources
             await emit(SourcesEvent(draft.sources))
             await self._composer.answer(run, draft)
         else:
@@ -48,19 +54,19 @@ class Flow:
 
     async def search(self, question: Question, top_k: int) -> tuple[Source, ...]:
         """The passages that Ask would find, best first, numbered."""
-        plan = make_plan(question)
+        plan = make_plan(question.question)
         found = await self._searcher.search(question, plan.hops[0], max(top_k, self._limits.candidates))
         ranking = await self._ranker.rank(plan.hops[0], found.passages)
         return numbered([to_source(one) for one in ranking.passages[:top_k]])
 
-    async def _plan(self, question: Question, deadline: Deadline, emit: Emit, waited_s: float) -> Run:
-        steps = Steps(waited_s)
+    async def _plan(self, question: Question, deadline: Deadline, emit: Emit, steps: Steps, owner: Owner) -> Run:
         with steps.step("plan") as span:
-            plan = make_plan(question)
+            past = await self._conversation.recall(question, owner)
+            plan = make_plan(question.question, past)
             if self._limits.log_content:
                 span.set_attribute("citemesh.question", plan.question)
         await emit(plan.event())
-        return Run(question, plan, deadline, Transcript(emit, steps.said), steps)
+        return Run(question, plan, deadline, Transcript(emit, steps.said), steps, owner, past)
 
     async def _retrieve(self, run: Run) -> tuple[Passage, ...]:
         query = run.plan.hops[0]
@@ -89,6 +95,7 @@ class Flow:
 
     async def _done(self, run: Run) -> None:
         telemetry.count(run.finish, run.mode, run.usage)
+        thread_id = await self._conversation.keep(run)
         await run.transcript.emit(
             DoneEvent(
                 finish=run.finish,
@@ -98,6 +105,7 @@ class Flow:
                 timings=run.steps.timings,
                 notice=run.notice,
                 model=run.model,
+                thread_id=thread_id,
                 searches=run.searches,
             )
         )

@@ -22,6 +22,7 @@ class Limits:
         temperature: softness of the model's choice where the question doesn't say.
         repetition_penalty: how much a token that was written already is held back.
         scripts: scripts that the model writes well; questions in others are answered extractively. Empty: all.
+        history_tokens: most tokens of what was said before a question, that it is made stand-alone with; estimated.
         log_content: whether spans may carry the question's text.
     """
 
@@ -39,4 +40,5 @@ class Limits:
     temperature: float = 0.0
     repetition_penalty: float = 1.0
     scripts: tuple[str, ...] = ("latin",)
+    history_tokens: int = 1000
     log_content: bool = False

@@ -21,6 +21,7 @@ Key = Literal[
     "no_style",
     "no_language",
     "quoted_language",
+    "not_kept",
 ]
 
 _TEXTS: dict[Key, tuple[str, str]] = {
@@ -95,6 +96,10 @@ _TEXTS: dict[Key, tuple[str, str]] = {
     "quoted_language": (
         "Quotes are in their sources' own language.",
         "引文保持资料原有语言。",
+    ),
+    "not_kept": (
+        "This answer could not be kept in its thread.",
+        "本回答未能保存到会话中。",
     ),
 }
 

@@ -1,8 +1,10 @@
-"""Which searches answer a question. For now: one, with the question as it stands."""
+"""Which searches answer a question."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from citemesh.client.types import PlanEvent, Question
+from citemesh.client.types import PlanEvent
+from gateway.query.standalone import Exchange, standalone
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +19,7 @@ class Plan:
         return PlanEvent(self.question, self.hops)
 
 
-def make_plan(question: Question) -> Plan:
-    """Plans one hop; white space at the ends and runs of it are no part of a question."""
-    text = " ".join(question.question.split())
+def make_plan(question: str, past: Sequence[Exchange] = ()) -> Plan:
+    """Plans one hop with the question made stand-alone; runs of white space are no part of it."""
+    text = standalone(" ".join(question.split()), past)
     return Plan(text, (text,))

@@ -78,9 +78,6 @@ def _check_built(question: Question) -> None:
     asked = {
         "related_questions": question.related_questions,
         "max_hops": question.max_hops > 1,
-        "thread_id": question.thread_id,
-        "start_thread": question.start_thread,
-        "history": question.history,
     }
     for field, value in asked.items():
         if value:

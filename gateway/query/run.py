@@ -1,5 +1,6 @@
 """What is known of one question on its way."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from citemesh.client.types import Model, Question, Source, Usage
@@ -7,9 +8,11 @@ from gateway.query.context import Packed
 from gateway.query.deadline import Deadline
 from gateway.query.notices import Key, notice
 from gateway.query.plan import Plan
+from gateway.query.standalone import Exchange
 from gateway.query.telemetry import Steps
 from gateway.query.transcript import Transcript
 from gateway.query.wording import speaks_chinese
+from gateway.threads.owner import NOBODY, Owner
 
 
 @dataclass(slots=True)
@@ -21,6 +24,8 @@ class Run:
         told: what other rooms said that a reader should know.
         sequences: by collection, the last change that its search saw.
         searches: how many were made.
+        sources: what was packed.
+        past: what was said before.
     """
 
     question: Question
@@ -28,6 +33,9 @@ class Run:
     deadline: Deadline
     transcript: Transcript
     steps: Steps
+    owner: Owner = NOBODY
+    past: Sequence[Exchange] = ()
+    sources: tuple[Source, ...] = ()
     notices: list[Key] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     sequences: dict[str, int] = field(default_factory=dict)

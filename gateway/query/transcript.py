@@ -19,7 +19,7 @@ class Transcript:
         self._began = began
         self._said: list[str] = []
         self.length = 0
-        self._cited: set[int] = set()
+        self.citations: list[CitationEvent] = []
 
     async def say(self, text: str) -> Span:
         """Sends text and returns where it stands in the answer."""
@@ -33,8 +33,9 @@ class Transcript:
 
     async def cite(self, sentence: Span, citations: Sequence[Citation] = ()) -> None:
         """Sends what supports a sentence; without citations it is marked as unsupported."""
-        self._cited.update(citation.number for citation in citations)
-        await self.emit(CitationEvent(sentence, tuple(citations), bool(citations)))
+        event = CitationEvent(sentence, tuple(citations), bool(citations))
+        self.citations.append(event)
+        await self.emit(event)
 
     @property
     def text(self) -> str:
@@ -44,4 +45,4 @@ class Transcript:
     @property
     def cited(self) -> tuple[int, ...]:
         """Numbers of the sources that were cited, ascending."""
-        return tuple(sorted(self._cited))
+        return tuple(sorted({one.number for event in self.citations for one in event.citations}))

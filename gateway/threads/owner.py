@@ -13,6 +13,9 @@ class Owner:
     subject: str
 
 
+NOBODY = Owner("", "")
+
+
 def current_owner() -> Owner:
     """Who makes the current call, as the identity policy established."""
     return Owner(deadline.current_tenant(), deadline.current_subject())

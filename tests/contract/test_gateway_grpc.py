@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import aclosing
+from typing import Any
 
 import grpc
 import pytest
@@ -85,17 +86,79 @@ async def test_an_unknown_mode_number_is_refused() -> None:
         assert "mode" in (refused.value.details() or "")
 
 
-async def test_threads_are_unimplemented_with_a_remedy() -> None:
+def caller(subject: str, tenant: str = "acme") -> tuple[tuple[str, str], ...]:
+    """What the identity policy says of a caller."""
+    return (("x-citemesh-subject", subject), ("x-citemesh-tenant", tenant))
+
+
+async def asked_by(running: Running, who: tuple[tuple[str, str], ...], **fields: Any) -> pb.DoneEvent:
+    stub = QueryServiceStub(running.client.channel("gateway"))
+    said = [event async for event in stub.Ask(pb.AskRequest(**fields), metadata=who)]
+    return said[-1].done
+
+
+async def test_a_thread_is_begun_continued_listed_read_and_deleted() -> None:
+    async with gateway() as running:
+        stub, ann = ThreadServiceStub(running.client.channel("gateway")), caller("ann")
+        name = (await asked_by(running, ann, question=ASKED, start_thread=True)).thread_id
+        assert (await asked_by(running, ann, question="When was it built?", thread_id=name)).thread_id == name
+        assert running.mesh.retrieval.asked[-1][0] == "When was pump run built?"
+        listed = await stub.ListThreads(threads.ListThreadsRequest(), metadata=ann)
+        assert [(one.thread_id, one.title, one.turns) for one in listed.threads] == [(name, ASKED, 2)]
+        read = await stub.GetThread(threads.GetThreadRequest(thread_id=name), metadata=ann)
+        assert [turn.question for turn in read.turns] == [ASKED, "When was it built?"]
+        assert read.turns[0].answer == "The pump runs at 40 bar. It was built in 1987."
+        assert {source.document_id for source in read.turns[0].sources} == {"d1", "d2"}
+        assert [event.supported for event in read.turns[0].citations] == [True, True]
+        assert read.turns[0].asked_at.ToDatetime().year > 2000
+        await stub.DeleteThread(threads.DeleteThreadRequest(thread_id=name), metadata=ann)
+        assert not (await stub.ListThreads(threads.ListThreadsRequest(), metadata=ann)).threads
+
+
+async def test_no_other_caller_reaches_a_thread_by_any_field() -> None:
     async with gateway() as running:
         stub = ThreadServiceStub(running.client.channel("gateway"))
-        calls = (
-            stub.GetThread(threads.GetThreadRequest()),
-            stub.ListThreads(threads.ListThreadsRequest()),
-            stub.DeleteThread(threads.DeleteThreadRequest()),
-        )
-        for call in calls:
-            assert await call.code() is grpc.StatusCode.UNIMPLEMENTED
-            assert "by itself" in await call.details()
+        name = (await asked_by(running, caller("ann"), question=ASKED, start_thread=True)).thread_id
+        for who in (caller("bob"), caller("ann", "other"), ()):
+            for asked in (name, "0" * 32):
+                calls = (
+                    stub.GetThread(threads.GetThreadRequest(thread_id=asked), metadata=who),
+                    stub.DeleteThread(threads.DeleteThreadRequest(thread_id=asked), metadata=who),
+                    QueryServiceStub(running.client.channel("gateway")).Ask(
+                        pb.AskRequest(question="q", thread_id=asked), metadata=who
+                    ),
+                )
+                for call in calls:
+                    assert await call.code() is grpc.StatusCode.NOT_FOUND
+                    assert (await call.details()).replace(asked, "x") == (
+                        "no thread named 'x'; list your threads, or start a new one"
+                    )
+            assert not (await stub.ListThreads(threads.ListThreadsRequest(), metadata=who)).threads
+        assert len(running.mesh.retrieval.asked) == 1
+
+
+async def test_threads_outlive_the_gateway_and_name_bad_fields() -> None:
+    async with gateway() as running:
+        stub, ann = ThreadServiceStub(running.client.channel("gateway")), caller("ann")
+        for call in (
+            stub.GetThread(threads.GetThreadRequest(), metadata=ann),
+            stub.ListThreads(threads.ListThreadsRequest(page_size=1001), metadata=ann),
+            stub.ListThreads(threads.ListThreadsRequest(page_token="!"), metadata=ann),
+        ):
+            assert await call.code() is grpc.StatusCode.INVALID_ARGUMENT
+        for _ in range(3):
+            await asked_by(running, ann, question=ASKED, start_thread=True)
+        first = await stub.ListThreads(threads.ListThreadsRequest(page_size=2), metadata=ann)
+        rest = threads.ListThreadsRequest(page_size=2, page_token=first.next_page_token)
+        second = await stub.ListThreads(rest, metadata=ann)
+        assert (len(first.threads), len(second.threads), second.next_page_token) == (2, 1, "")
+
+
+async def test_history_of_the_callers_own_stands_in_for_a_thread() -> None:
+    async with gateway() as running:
+        said = (("user", "Who wrote Dracula?"), ("assistant", "Bram Stoker wrote it."))
+        await ask(running, Question("When was he born?", history=said))
+        assert running.mesh.retrieval.asked[-1][0] == "When was Bram Stoker born?"
 
 
 async def test_a_caller_that_hangs_up_ends_the_work() -> None:

@@ -1,0 +1,141 @@
+"""Makes a follow-up stand alone by rules: what it leaves out is taken from what was said before.
+
+Three things are looked for: a question that only swaps one name ("What about the Louvre?"), one that is no more than a
+question word ("Why?"), and a pronoun that nothing in the question itself explains ("When was it built?").
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gateway.query.language import is_chinese
+from gateway.query.words import ASKING, names, telling
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A question that stands alone and its answer."""
+
+    question: str
+    answer: str
+
+
+_ABOUT = re.compile(r"^(?:and|but|so|or|then)?[, ]*(?:what|how)\s+about\s+(?P<what>.+?)[?.! ]*$", re.I)
+_AND = re.compile(r"^(?:and|but|so|or|then|also)\b[, ]+(?P<rest>.+)$", re.I)
+_CHINESE_ABOUT = re.compile(r"^(?:那么?|还有|而)?(?P<what>.{1,30}?)呢[？?。 ]*$")
+_PERSON = re.compile(r"\b(?:he|she|him|her|his|hers|himself|herself)\b", re.I)
+_THING = re.compile(
+    r"\b(?:it|its|itself|they|them|their|theirs|this|these|those|the latter|the former|"
+    r"that(?= (?:one|place|country|city|company|person|book|film|time|year|team|band|group|work|school))|"
+    r"there(?! (?:is|are|was|were|any|be)\b))\b",
+    re.I,
+)
+_OWNING = frozenset(("his", "its", "their", "theirs", "hers"))
+_FOR_A_NAME = re.compile(r"\W*(?:who|whom|which|what)\b|.*谁", re.I)
+_CHINESE = re.compile(r"它们|他们|她们|它|他|她|该(?=[\u4e00-\u9fff])|其(?!他|它|实|中|余)|这个|那个|这里|那里|此人")
+_SHORT = 2
+
+
+def standalone(question: str, past: Sequence[Exchange]) -> str:
+    """The question without need of what stood before it; the same text where it needs nothing."""
+    if not past:
+        return question
+    last = past[-1]
+    if (swapped := _swapped(question)) is not None:
+        return _with(last.question, swapped)
+    if joined := _AND.match(question):
+        question = joined["rest"][:1].upper() + joined["rest"][1:]
+    if not telling(question) and not names(question):
+        return f"{last.question} {question}"
+    return _resolved(question, past)
+
+
+def _swapped(question: str) -> str | None:
+    """What a question names instead of what the last one named; None where it is a question of its own."""
+    if match := _ABOUT.match(question) or _CHINESE_ABOUT.match(question):
+        return match["what"].strip()
+    match = _AND.match(question)
+    if match and len(match["rest"].split()) <= 6 and not _asks(match["rest"]):
+        return match["rest"].rstrip("?.! ")
+    return None
+
+
+def _asks(text: str) -> bool:
+    """Whether a text begins as a question does."""
+    first = text.split()[0].lower().strip(",")
+    verbs = "is are was were do does did can could will would has have had should may in at on from to for with by"
+    return first in ASKING or first in verbs.split()
+
+
+def _with(question: str, name: str) -> str:
+    """The question about another name: in the place of its own one where it has just one, else behind it."""
+    bare = re.sub(r"^(?:the|a|an)\s+", "", name, flags=re.I)
+    known = names(question)
+    swapped = known if len(known) == 1 and names(f"x {name}") else [one for one in known if _alike(one, bare)]
+    if swapped:
+        return question.replace(swapped[0], bare, 1)
+    joint = "，" if is_chinese(question) else ", "
+    return f"{question.rstrip('?？.。! ')}{joint}{name}{'？' if is_chinese(question) else '?'}"
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two names end alike, as those of two things of one kind do."""
+    if is_chinese(other):
+        return one[-2:] == other[-2:]
+    return one.split()[-1].casefold() == other.split()[-1].casefold()
+
+
+def _resolved(question: str, past: Sequence[Exchange]) -> str:
+    pattern = _CHINESE if is_chinese(question) else _PERSON if _PERSON.search(question) else _THING
+    found = pattern.search(question)
+    if found is None or _explained(question[: found.start()]):
+        return question
+    name = antecedent(past, person=pattern is _PERSON)
+    if not name or name.casefold() in question.casefold():
+        return question
+    owned = found.group().lower() in _OWNING or (found.group().lower() == "her" and _owns(question[found.end() :]))
+    put = f"{name}'s" if owned else f"{name}的" if found.group() == "其" else name
+    return question[: found.start()] + put + question[found.end() :]
+
+
+def _explained(before: str) -> bool:
+    """Whether a pronoun has something before it in its own sentence that it can mean."""
+    return bool(names(f"x {before}")) or len(telling(before)) > _SHORT
+
+
+def _owns(after: str) -> bool:
+    return bool(re.match(r"\s+\w", after))
+
+
+def antecedent(past: Sequence[Exchange], person: bool) -> str:
+    """What a pronoun means: what the last question asked for, else what it was about; empty where nothing is found."""
+    for exchange in reversed(past):
+        asked = names(exchange.question)
+        answered = [name for name in names(f"x {exchange.answer}") if not _within(name, exchange.question)]
+        named = (person or _FOR_A_NAME.match(exchange.question)) and _short(exchange.answer)
+        order = [*answered, *asked] if named else [*asked, *answered]
+        if fitting := [name for name in order if not name[0].isdigit()]:
+            return fitting[0]
+    return _subject(past[-1].question)
+
+
+def _short(answer: str) -> bool:
+    """Whether an answer is so short that the names in it are what was asked for."""
+    return len(answer) <= 300
+
+
+def _within(name: str, text: str) -> bool:
+    return name.casefold() in text.casefold()
+
+
+def _subject(question: str) -> str:
+    """Of a question without names, its longest run of telling words."""
+    known = set(telling(question))
+    runs: list[list[str]] = [[]]
+    for word in re.findall(r"[^\W_]+(?:['’-][^\W_]+)*", question):
+        if word.lower() in known:
+            runs[-1].append(word)
+        else:
+            runs.append([])
+    phrases = [" ".join(run) for run in runs]
+    return max(phrases, key=lambda phrase: (phrase.count(" "), len(phrase)))
