@@ -66,7 +66,7 @@ class Archive:
                     part += block
                     if len(part) > most:
                         raise _bomb(entry.filename)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError, struct.error) as error:
             message = f"its part {entry.filename[:200]!r} can't be read: {error}"
             raise IngestFault("BROKEN", message, "export it again") from None
         return bytes(part)

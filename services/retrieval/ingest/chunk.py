@@ -1,7 +1,8 @@
 """Cuts a document into chunks: by structure first, then by size, counted in the embedding model's own tokens.
 
 Blocks become pieces (a heading, a code fence or table that fits, a sentence), pieces are counted in batches, and are
-then packed one after another. All of it runs once over the text, so the time is linear in its length.
+then packed one after another. All of it runs once over the text, so the time is linear in its length. A sliding window
+is the same with other ends: only a full window ends, whatever heading or page comes.
 """
 
 from bisect import bisect_right
@@ -31,10 +32,19 @@ class TokenCounter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ChunkSize:
-    """Most tokens of a chunk, and how many of them it shares with the one before. tokens is over twice the overlap."""
+    """Most tokens of a chunk, and how many of them it shares with the one before. tokens is over the overlap.
+
+    sliding: the chunks are windows over the whole text, which headings and pages don't end.
+    """
 
     tokens: int = 256
     overlap: int = 32
+    sliding: bool = False
+
+    @property
+    def piece(self) -> int:
+        """Most tokens that stay together. Those of a window are so small that it can share some with the next."""
+        return max(1, min(self.overlap or self.tokens, self.tokens // 8)) if self.sliding else self.tokens
 
 
 @dataclass(slots=True)
@@ -77,7 +87,7 @@ def _pieces(parsed: Parsed, size: ChunkSize) -> Iterator[_Piece]:
 
 
 def _cut(text: str, block: Block, size: ChunkSize) -> Iterator[tuple[int, int]]:
-    most = size.tokens * _LONGEST_TOKEN
+    most = size.piece * _LONGEST_TOKEN
     if block.kind == "paragraph":
         spans: Iterable[tuple[int, int]] = sentences(text, block.start, block.end)
     elif block.kind == "heading" or block.end - block.start <= most:
@@ -93,7 +103,7 @@ def _counted(text: str, pieces: Iterator[_Piece], counter: TokenCounter, size: C
     while batch := list(islice(pieces, _COUNTED_AT_ONCE)):
         counts = counter.count([text[piece.start : piece.end] for piece in batch])
         for piece, tokens in zip(batch, counts, strict=True):
-            if tokens <= size.tokens:
+            if tokens <= size.piece:
                 piece.tokens = tokens
                 yield piece
             else:
@@ -104,7 +114,7 @@ def _finer(text: str, piece: _Piece, counter: TokenCounter, size: ChunkSize) -> 
     spans = list(lines(text, piece.start, piece.end))
     counts = counter.count([text[start:end] for start, end in spans])
     for (start, end), tokens in zip(spans, counts, strict=True):
-        if tokens <= size.tokens:
+        if tokens <= size.piece:
             yield replace(piece, start=start, end=end, tokens=tokens, apart=piece.apart and start == piece.start)
         else:
             yield from _by_tokens(text, replace(piece, start=start, end=end), counter, size)
@@ -114,9 +124,9 @@ def _by_tokens(text: str, piece: _Piece, counter: TokenCounter, size: ChunkSize)
     ends = [piece.start + end for end in counter.ends(text[piece.start : piece.end])]
     start, apart = piece.start, piece.apart
     while start < piece.end:
-        last = bisect_right(ends, start) + size.tokens
+        last = bisect_right(ends, start) + size.piece
         cut = whole_character(text, start, ends[last - 1]) if last <= len(ends) else piece.end
-        yield replace(piece, start=start, end=cut, tokens=size.tokens, apart=apart)
+        yield replace(piece, start=start, end=cut, tokens=size.piece, apart=apart)
         start, apart = cut, False
 
 
@@ -137,18 +147,20 @@ def _pack(pieces: Iterable[_Piece], size: ChunkSize) -> Iterator[list[_Piece]]:
 
 def _ends(piece: _Piece, tokens: int, size: ChunkSize) -> bool:
     """Whether the chunk ends here: it is full, the page ends, or a heading comes and it is no mere stub."""
-    return piece.apart or tokens + piece.tokens > size.tokens or (piece.heading and tokens >= size.tokens // 4)
+    if tokens + piece.tokens > size.tokens:
+        return True
+    return not size.sliding and (piece.apart or (piece.heading and tokens >= size.tokens // 4))
 
 
 def _shared(group: list[_Piece], piece: _Piece, size: ChunkSize) -> list[_Piece]:
     """Last pieces of a chunk that the next one repeats; none across a heading or a page."""
-    if piece.apart or piece.heading:
+    if not size.sliding and (piece.apart or piece.heading):
         return []
     left = min(size.overlap, size.tokens - piece.tokens)
     shared: list[_Piece] = []
     for last in reversed(group):
         left -= last.tokens
-        if left < 0 or last.heading:
+        if left < 0 or (last.heading and not size.sliding):
             break
         shared.append(last)
     return shared[::-1] if len(shared) < len(group) else []

@@ -41,7 +41,7 @@ _INTERPRETERS = {"python": "python", "bash": "shell", "sh": "shell", "zsh": "she
                  "node": "javascript", "deno": "typescript", "ruby": "ruby", "perl": "perl", "php": "php", "lua": "lua",
                  "awk": "awk", "gawk": "awk", "tclsh": "tcl", "make": "make", "rscript": "r", "fish": "shell",
                  "elixir": "elixir", "groovy": "groovy", "swift": "swift", "julia": "julia"}  # fmt: skip
-_SHEBANG = re.compile(r"#!\s*\S*?([^/\s]+)(?:[ \t]+(?:-\S+[ \t]+)*(\S+))?")
+_SHEBANG = re.compile(r"#!\s*(?:\S*/)?([^/\s]+)(?!\S)(?:[ \t]+(?:-\S+[ \t]+)*(\S+))?")
 _LONGEST_SHEBANG = 200
 _GAP = re.compile(r"\n(?:[ \t]*\n)+(?=\S)")
 _CLOSING = ("}", ")", "]", "end", "else", "catch", "finally", "fi", "done", "esac")

@@ -13,7 +13,7 @@ from lxml import etree
 from services.retrieval.ingest.archive import Archive, xml
 from services.retrieval.ingest.building import BlockWriter
 from services.retrieval.ingest.docx_styles import Styles
-from services.retrieval.ingest.parsed import IngestFault, Parsed, clean
+from services.retrieval.ingest.parsed import Block, IngestFault, Kind, Parsed, clean
 
 Element = etree._Element
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -54,10 +54,10 @@ def parse(data: bytes) -> Parsed:
         raise IngestFault("BROKEN", f"its part {main!r} has no body", "export it again")
     said = _core(archive)
     writer = _Writer(styles, notes)
-    writer.walk(body)
+    text, blocks = writer.finish(body)
     return Parsed(
-        text=writer.out.text,
-        blocks=tuple(writer.out.blocks),
+        text=text,
+        blocks=blocks,
         title=said.get("title") or writer.title,
         language=said.get("language", "")[:2].lower(),
         published=said.get("created") or said.get("modified", ""),
@@ -66,38 +66,72 @@ def parse(data: bytes) -> Parsed:
 
 
 class _Writer:
-    """Walks the body and writes its blocks; notes follow the paragraph that names them."""
+    """Walks the body and writes its blocks; notes follow the paragraph that names them.
+
+    Paragraphs of code that follow one another are one block, and so are the items of a list.
+    """
 
     def __init__(self, styles: Styles, notes: Mapping[str, Mapping[str, Element]]) -> None:
-        self.out = BlockWriter()
         self.title = ""
+        self._out = BlockWriter()
         self._styles = styles
         self._notes = notes
-        self._named: list[Element] = []
+        self._numbered = 0
+        self._named: list[tuple[int, Element]] = []
+        self._open: list[str] = []
+        self._kind: Kind = "paragraph"
 
-    def walk(self, parent: Element) -> None:
-        """Writes what an element holds."""
+    def finish(self, body: Element) -> tuple[str, tuple[Block, ...]]:
+        """The text of the body, and its blocks."""
+        self._walk(body)
+        self._close()
+        return self._out.text, tuple(self._out.blocks)
+
+    def _walk(self, parent: Element) -> None:
         for child in parent:
             if child.tag == f"{W}p":
                 self._paragraph(child)
             elif child.tag == f"{W}tbl":
-                self.out.add("\n".join(self._rows(child)), "table")
+                self._close()
+                self._out.add("\n".join(self._rows(child)), "table")
                 self._write_notes()
             elif child.tag not in _LEFT_OUT:
-                self.walk(child)
+                self._walk(child)
 
     def _paragraph(self, paragraph: Element) -> None:
         style = self._styles.of(paragraph)
-        text = _tidy(self._text(paragraph))
+        text = self._text(paragraph)
         if style.contents:
             return
         if style.title and not self.title:
             self.title = " ".join(text.split())
-        if style.level:
-            self.out.add(" ".join(text.split()), "heading", style.level)
+        if style.code:
+            self._add_line(text, "code")
+        elif style.bullet and text.strip():
+            self._add_line(style.bullet + " ".join(text.split()), "paragraph")
         else:
-            self.out.add(style.bullet + text if text.strip() else "")
-        self._write_notes()
+            self._close()
+            self._write(text, style.level)
+        if self._named:
+            self._close()
+            self._write_notes()
+
+    def _write(self, text: str, level: int) -> None:
+        if level:
+            self._out.add(" ".join(text.split()), "heading", level)
+        else:
+            self._out.add(_tidy(text))
+
+    def _add_line(self, line: str, kind: Kind) -> None:
+        if kind != self._kind:
+            self._close()
+        self._kind = kind
+        self._open.append(line)
+
+    def _close(self) -> None:
+        """Ends a block of several paragraphs."""
+        self._out.add("\n".join(self._open), self._kind)
+        self._open.clear()
 
     def _rows(self, table: Element) -> Iterator[str]:
         """A line a row, its cells apart by " | "."""
@@ -114,7 +148,7 @@ class _Writer:
         for _, found in walker:
             if found.tag in _LEFT_OUT:
                 walker.skip_subtree()
-            elif found.tag == f"{W}p":
+            elif found.tag == f"{W}p" and found is not element:
                 parts.append("\n")
             elif found.tag == f"{W}t":
                 parts.append(found.text or "")
@@ -125,17 +159,18 @@ class _Writer:
         return "".join(parts)
 
     def _note(self, reference: Element) -> str:
-        number = reference.get(f"{W}id", "")
-        note = self._notes[_NOTES[reference.tag]].get(number)
+        """The mark of a note; its words come later."""
+        note = self._notes[_NOTES[reference.tag]].get(reference.get(f"{W}id", ""))
         if note is None:
             return ""
-        self._named.append(note)
-        return f"[{number}]"
+        self._numbered += 1
+        self._named.append((self._numbered, note))
+        return f"[{self._numbered}]"
 
     def _write_notes(self) -> None:
         named, self._named = self._named, []
-        for note in named:
-            self.out.add(f"[{note.get(f'{W}id', '')}] {' '.join(self._text(note).split())}")
+        for number, note in named:
+            self._out.add(f"[{number}] {' '.join(self._text(note).split())}")
 
 
 def _nearest(cell: Element, row: Element) -> bool:

@@ -9,6 +9,7 @@ Element = etree._Element
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING = re.compile(r"(?:heading|标题|überschrift|titre|título)\s*([1-9])$", re.IGNORECASE)
 _CONTENTS = re.compile(r"(?:toc|table of figures)\b", re.IGNORECASE)
+_CODE = re.compile(r"(?:source code|code|code block|html preformatted|preformatted|macro)\b", re.IGNORECASE)
 _DEEPEST = 6
 _BODY_LEVEL = 9
 _BASES = 16
@@ -22,6 +23,7 @@ class Style:
     bullet: str = ""
     title: bool = False
     contents: bool = False
+    code: bool = False
 
 
 class Styles:
@@ -60,7 +62,8 @@ class Styles:
             return replace(style, level=min(int(heading[1]), _DEEPEST))
         if name.lower() in ("title", "标题"):
             return replace(style, level=1, title=True)
-        return replace(style, contents=style.contents or bool(_CONTENTS.match(name)))
+        contents, code = style.contents or bool(_CONTENTS.match(name)), style.code or bool(_CODE.match(name))
+        return replace(style, contents=contents, code=code)
 
     def _set(self, style: Style, settings: Element) -> Style:
         outline = _value(settings, "outlineLvl")

@@ -55,7 +55,7 @@ def _package_name(archive: Archive) -> str:
 def _chapters(package: Element, package_name: str) -> list[str]:
     """Parts that the spine names, in its order, each once."""
     folder = posixpath.dirname(package_name)
-    items = {it.get("id"): it for it in package.iter(f"{_OPF}item") if it.get("media-type") in _CHAPTERS}
+    items = {it.get("id"): it for it in package.iter(f"{_OPF}item") if _is_chapter(it)}
     named = [it.get("idref") for it in package.iter(f"{_OPF}itemref")]
     if len(named) > _MOST_CHAPTERS:
         raise IngestFault("TOO_LARGE", f"it has {len(named)} chapters, over {_MOST_CHAPTERS}", "split it")
@@ -64,6 +64,10 @@ def _chapters(package: Element, package_name: str) -> list[str]:
     if not found:
         raise IngestFault("BROKEN", "its spine names no chapter", "export it again")
     return found
+
+
+def _is_chapter(item: Element) -> bool:
+    return item.get("media-type") in _CHAPTERS and "nav" not in item.get("properties", "").split()
 
 
 def _part_name(folder: str, address: str) -> str:

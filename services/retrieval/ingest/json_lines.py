@@ -14,9 +14,10 @@ _WRITE = "write one JSON object a line"
 
 def layout(head: str, charset: str, before: int) -> Layout:
     """Raises IngestFault TYPE_MISMATCH where none of the first lines holds an object."""
-    lines = [line for line in head.split("\n") if line.strip()][:_LOOKED_AT]
-    if lines and not any(line.lstrip().startswith("{") for line in lines):
-        what = "is one JSON array" if lines[0].lstrip().startswith("[") else "has no object in its first lines"
+    lines = [line.lstrip() for line in head.split("\n") if line.strip()][:_LOOKED_AT]
+    array = bool(lines) and lines[0].startswith("[")
+    if lines and (array or not any(line.startswith("{") for line in lines)):
+        what = "is one JSON array" if array else "has no object in its first lines"
         raise IngestFault("TYPE_MISMATCH", f"it was declared JSON Lines and {what}", _WRITE)
     return Layout("jsonl", charset, before)
 
