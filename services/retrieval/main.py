@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import sys
 
 from citemesh.api.retrieval.v1 import collection_service_pb2_grpc as collections_grpc
@@ -11,7 +12,7 @@ from citemesh.client.mesh import Mesh
 from citemesh.errors import NotFound
 from citemesh.kit.server import Registration, Room, run_room
 from services.retrieval.embedding.encoder import Encoder
-from services.retrieval.embedding.queue import EmbeddingQueue
+from services.retrieval.embedding.queue import EmbeddingQueue, Load
 from services.retrieval.engine import DEFAULT_COLLECTION, Engine
 from services.retrieval.fuse import Weights
 from services.retrieval.guard import GuardedEngine
@@ -47,7 +48,7 @@ class Parts:
         self.engine = engine
         self.guarded = GuardedEngine(engine, settings.shard)
         self._shard = settings.shard
-        self.embeddings = EmbeddingQueue(lambda: encoder_of(settings), settings.batch_tokens)
+        self.embeddings = EmbeddingQueue(lambda: encoder_of(settings), load_of(settings))
         self.tokens = TokenFiller(engine, tokenizer, settings.tokens_interval_s)
         self.reader = reader_of(settings)
         self._mesh = mesh
@@ -131,6 +132,18 @@ def encoder_of(settings: RetrievalSettings) -> Encoder:
 
     model = prepare(settings.embedding_model, settings.models_dir.expanduser())
     return TorchEncoder(model, settings.device, settings.embedding_precision, settings.threads)
+
+
+def load_of(settings: RetrievalSettings) -> Load:
+    """How much is embedded at once. On a CPU every core takes passages, and gives way to whoever waits."""
+    workers = settings.embedding_workers or (len(os.sched_getaffinity(0)) if settings.device == "cpu" else 1)
+    return Load(
+        batch_tokens=settings.batch_tokens,
+        workers=workers,
+        cached_queries=settings.cached_queries,
+        token_vectors=settings.token_vectors,
+        unreadable_share=settings.unreadable_share,
+    )
 
 
 def reader_of(settings: RetrievalSettings) -> DocumentReader:

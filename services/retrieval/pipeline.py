@@ -118,12 +118,24 @@ class Pipeline:
         """Vectors and token ids of the chunks of several documents, made at once."""
         chunks = [chunk for draft in drafts for chunk in draft.chunks]
         seen = [in_context(it.info.title, chunk.place.headings, chunk.text) for it in drafts for chunk in it.chunks]
-        vectors, tokens = await asyncio.gather(
-            self._embeddings.passages(seen), self._tokens.encode([chunk.text for chunk in chunks])
+        texts = [chunk.text for chunk in chunks]
+        (vectors, late), tokens, unreadable = await asyncio.gather(
+            self._embeddings.chunks(seen, list(map(len, texts))),
+            self._tokens.encode(texts),
+            self._embeddings.unreadable(texts),
         )
-        ready = [replace(chunk, tokens=ids) for chunk, ids in zip(chunks, tokens, strict=True)]
+        made = zip(chunks, tokens, late, strict=True)
+        ready = [replace(chunk, tokens=ids, token_vectors=kept) for chunk, ids, kept in made]
+        embedding = self._embeddings.encoder.embedding
         return [
-            NewDocument(draft.info, draft.text, ready[at:end], vectors[at:end], self._embeddings.encoder.embedding)
+            NewDocument(
+                draft.info,
+                draft.text,
+                ready[at:end],
+                vectors[at:end],
+                embedding,
+                frozenset(number - at for number in unreadable if at <= number < end),
+            )
             for draft, at, end in spans(drafts)
         ]
 

@@ -27,8 +27,22 @@ class RetrievalSettings(RoomSettings):
     )
     device: str = Field("cpu", description="PyTorch device of the embedding model, such as cpu or cuda:0.")
     threads: int = Field(1, ge=1, le=256, description="Threads that one batch of the embedding model uses.")
-    batch_tokens: int = Field(
-        4096, ge=512, le=1_000_000, description="Tokens embedded at once; a query waits for at most one such batch."
+    batch_tokens: int = Field(4096, ge=512, le=1_000_000, description="Most tokens of a batch that is embedded.")
+    embedding_workers: int = Field(
+        0, ge=0, le=256, description="Batches of passages embedded at once, beside queries; 0: one a core of the CPU."
+    )
+    cached_queries: int = Field(
+        4096, ge=0, le=1_000_000, description="Queries whose vectors are kept, so that asking again costs nothing."
+    )
+    token_vectors: bool = Field(
+        True, description="Store vectors of passages' tokens, which spare the reranker from reading the passages."
+    )
+    unreadable_share: float = Field(
+        0.3,
+        ge=0,
+        le=1,
+        description="Share of a text's characters that the embedding model must lack for the text to be searched"
+        " by its words alone; 1: never.",
     )
     chunk_tokens: int = Field(256, ge=32, le=8192, description="Most tokens of a chunk, as the embedding model counts.")
     chunk_overlap: int = Field(32, ge=0, le=4096, description="Tokens that a chunk repeats of the one before.")

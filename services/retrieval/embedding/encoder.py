@@ -1,21 +1,23 @@
-"""What an embedding model is to this room: plain synchronous Python, called in one thread at a time."""
+"""What an embedding model is to this room: plain synchronous Python."""
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
 
+from citemesh.models.token_vectors import CONTEXT_VERSION
 from services.retrieval.engine import Embedding, Vector
 from services.retrieval.ingest.chunk import TokenCounter
+
+__all__ = ["CONTEXT_VERSION", "Encoder", "Ids", "LateEncoder", "Role", "Tokens", "in_context"]
 
 Role = Literal["query", "passage"]
 Ids = Sequence[int]
 
-CONTEXT_VERSION = 1
-"""Changes whenever the same chunk would be embedded as another text; it is part of an embedding's digest."""
 _LONGEST_CONTEXT = 200
 
 
 class Encoder(TokenCounter, Protocol):
-    """Token ids and vectors of texts. All but `embed` may be called from several threads at once."""
+    """Token ids and vectors of texts. Every method may be called from several threads at once."""
 
     @property
     def embedding(self) -> Embedding:
@@ -25,7 +27,46 @@ class Encoder(TokenCounter, Protocol):
         """What the model sees of each text: its role's prefix, special tokens, cut at the model's limit."""
 
     def embed(self, batch: Sequence[Ids]) -> Vector:
-        """Vectors of length one, shape (len(batch), dimension), float32."""
+        """Vectors of length one, shape (len(batch), dimension), float32.
+
+        Raises Unavailable, Overloaded or DeadlineExceeded where the model is elsewhere and can't be reached.
+        """
+
+    def unknown_rate(self, texts: Sequence[str]) -> list[float]:
+        """Share of each text's characters, spaces aside, that the vocabulary lacks: 0 (reads all) to 1 (nothing)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A chunk in its context as the model sees it, and which of its tokens are the chunk's own.
+
+    ids: all of them. first: number of the first own one; the others follow. places: last code point of each own token
+    in the chunk's text; empty where the model's limit cut the chunk, whose vectors would be half the truth.
+    characters: length of the chunk's text.
+    """
+
+    ids: Ids
+    first: int
+    places: Sequence[int]
+    characters: int
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@runtime_checkable
+class LateEncoder(Protocol):
+    """An encoder that gives vectors of tokens too, from the pass that makes a text's vector."""
+
+    @property
+    def token_vectors_digest(self) -> str:
+        """Hash of all that decides token vectors; empty where there are none."""
+
+    def tokens(self, texts: Sequence[str], own: Sequence[int]) -> list[Tokens]:
+        """What the model sees of passages; `own` says how many characters at each one's end are the chunk's own."""
+
+    def embed_tokens(self, batch: Sequence[Tokens]) -> tuple[Vector, list[bytes]]:
+        """As `embed`, and the packed token vectors of each chunk (citemesh.models.token_vectors); empty: none."""
 
 
 def in_context(title: str, headings: Sequence[str], text: str) -> str:

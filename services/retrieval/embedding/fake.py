@@ -7,17 +7,24 @@ from functools import lru_cache
 
 import numpy as np
 
+from citemesh.models.token_vectors import pack
 from services.retrieval import lexical
-from services.retrieval.embedding.encoder import Ids, Role
+from services.retrieval.embedding.encoder import Ids, Role, Tokens
 from services.retrieval.engine import Embedding, Vector
 
 _TOKEN = re.compile(r"\w{1,8}|\S")
 
 
 class FakeEncoder:
-    """Deterministic on every machine; knows no meaning beyond equal words."""
+    """Deterministic on every machine; knows no meaning beyond equal words.
 
-    def __init__(self, dimension: int = 64, model: str = "fake") -> None:
+    Args:
+        unreadable: characters that it takes for unknown, for trying what happens then.
+    """
+
+    def __init__(self, dimension: int = 64, model: str = "fake", unreadable: str = "") -> None:
+        self._unreadable = frozenset(unreadable)
+        self.token_vectors_digest = hashlib.sha256(f"{model}: tokens".encode()).hexdigest()
         self.embedding = Embedding(model, hashlib.sha256(f"{model}:{dimension}".encode()).hexdigest(), dimension)
 
     def count(self, texts: Sequence[str]) -> list[int]:
@@ -32,6 +39,21 @@ class FakeEncoder:
         """Hashes of the words, the same for both roles."""
         return [[_hash(word) for word in lexical.words(text)] for text in texts]
 
+    def tokens(self, texts: Sequence[str], own: Sequence[int]) -> list[Tokens]:
+        """The words; those that end in the last `own` characters are the chunk's."""
+        return list(map(_tokens, self.ids(texts, "passage"), texts, own))
+
+    def unknown_rate(self, texts: Sequence[str]) -> list[float]:
+        """Share of the characters that were named unreadable."""
+        return [_share("".join(text.split()), self._unreadable) for text in texts]
+
+    def embed_tokens(self, batch: Sequence[Tokens]) -> tuple[Vector, list[bytes]]:
+        """Sums of the words' directions, and a direction for each own word's place."""
+        vectors = self.embed([it.ids for it in batch])
+        places = [np.array(it.places, np.uint32) for it in batch]
+        directions = np.eye(8, dtype=np.float32)
+        return vectors, [pack(it.characters, at, directions[at % 8]) for it, at in zip(batch, places, strict=True)]
+
     def embed(self, batch: Sequence[Ids]) -> Vector:
         """Sums of the words' directions."""
         vectors = np.zeros((len(batch), self.embedding.dimension), np.float32)
@@ -40,6 +62,17 @@ class FakeEncoder:
                 vectors[row, number % self.embedding.dimension] += 1.0 if number >> 16 & 1 else -1.0
         vectors[~vectors.any(axis=1), 0] = 1.0
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
+
+
+def _tokens(ids: Ids, text: str, own: int) -> Tokens:
+    """The places are those of the text's words as `ends` has them; ids are for its vector alone."""
+    start = len(text) - own
+    places = [match.end() - 1 - start for match in _TOKEN.finditer(text) if match.end() > start]
+    return Tokens(ids, 0, places, own)
+
+
+def _share(text: str, unreadable: frozenset[str]) -> float:
+    return sum(character in unreadable for character in text) / len(text) if text else 0.0
 
 
 @lru_cache(100_000)

@@ -1,67 +1,81 @@
-"""The queue in front of an encoder: small batches, and queries before passages.
+"""The queues in front of an encoder: small batches, and queries beside passages, not behind them.
 
-A query waits for at most the batch that runs, a few thousand tokens; passages fill what queries leave. Both queues are
-bounded: a query too many is refused, passages wait for room.
+Queries have a thread of their own, and the threads of passages give way to it and to the rest of the machine. Both
+queues are bounded: a query too many is refused, passages wait for room.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
 from citemesh.errors import Overloaded, Unavailable
-from services.retrieval.embedding.encoder import Encoder, Ids
-from services.retrieval.engine import Vector
+from services.retrieval.embedding.encoder import Encoder, Ids, LateEncoder, Tokens
+from services.retrieval.embedding.lane import Lane
+from services.retrieval.embedding.query_cache import QueryCache
+from services.retrieval.engine import TokenVectors, Vector
 
 T = TypeVar("T")
 _PORTION = 256
+_NICE = 5
 
 
-@dataclass(slots=True)
-class _Waiting:
-    ids: Ids
-    vector: asyncio.Future[Vector] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How much is embedded at once.
+
+    Attributes:
+        batch_tokens: most tokens of a batch, with padding.
+        workers: batches of passages at once.
+        max_queries: queries that may wait; one more is refused.
+        max_passages: passages that are on their way at once; more wait.
+        window_s: how long a batch of queries is waited for where several wait already.
+        cached_queries: queries whose vectors are kept.
+        token_vectors: whether vectors of passages' tokens are made.
+        unreadable_share: share of a text's characters that the model must lack to be no use for it.
+    """
+
+    batch_tokens: int = 4096
+    workers: int = 1
+    max_queries: int = 256
+    max_passages: int = 1024
+    window_s: float = 0.002
+    cached_queries: int = 4096
+    token_vectors: bool = True
+    unreadable_share: float = 0.3
 
 
 class EmbeddingQueue:
-    """Embeds queries and passages in one thread. `load` makes the model; batch_tokens bounds a batch with padding."""
+    """Embeds queries and passages. `load` makes the model."""
 
-    def __init__(
-        self, load: Callable[[], Encoder], batch_tokens: int = 4096, max_queries: int = 256, max_passages: int = 1024
-    ) -> None:
+    def __init__(self, load: Callable[[], Encoder], limits: Load | None = None) -> None:
         self._load = load
+        self._limits = limits or Load()
         self._encoder: Encoder | None = None
-        self._batch_tokens = batch_tokens
-        self._max_queries = max_queries
-        self._room = asyncio.Semaphore(max_passages)
-        self._queries: deque[_Waiting] = deque()
-        self._passages: deque[_Waiting] = deque()
-        self._work = asyncio.Event()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="embedding")
+        self._room = asyncio.Semaphore(self._limits.max_passages)
+        batch = self._limits.batch_tokens
+        self._queries: Lane[Ids, Vector] = Lane("queries", self._embed_queries, 1, batch, 0, self._limits.window_s)
+        self._passages: Lane[Tokens | Ids, tuple[Vector, bytes]] = Lane(
+            "passages", self._embed_passages, self._limits.workers, batch, _NICE
+        )
+        self._cache = QueryCache(self._made, self._limits.cached_queries)
         self._cutting = ThreadPoolExecutor(2, thread_name_prefix="embedding-cutting")
         self._asking = ThreadPoolExecutor(1, thread_name_prefix="embedding-asking")
-        self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Loads the model, then embeds one query, so that the first real one finds everything warm."""
-        self._encoder = await asyncio.get_running_loop().run_in_executor(self._thread, self._load)
-        self._task = asyncio.create_task(self._run())
-        await self.query("warm up")
+        self._encoder = await asyncio.get_running_loop().run_in_executor(self._asking, self._load)
+        self._queries.start()
+        self._passages.start()
+        await self._made("warm up")
 
     async def stop(self) -> None:
-        """Ends the thread; what waits is refused."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-        for waiting in (*self._queries, *self._passages):
-            waiting.vector.cancel()
-        await asyncio.to_thread(self._thread.shutdown)
+        """Ends the threads; what waits is refused."""
+        await self._queries.stop()
+        await self._passages.stop()
         await asyncio.to_thread(self._cutting.shutdown)
         await asyncio.to_thread(self._asking.shutdown)
 
@@ -74,79 +88,84 @@ class EmbeddingQueue:
 
     @property
     def healthy(self) -> bool:
-        """Whether the loop that feeds the model runs."""
-        return self._task is not None and not self._task.done()
+        """Whether the loops that feed the model run."""
+        return self._queries.healthy and self._passages.healthy
 
     async def query(self, text: str) -> Vector:
-        """Vector of a query, shape (dimension,). Raises Overloaded, Unavailable."""
-        if len(self._queries) >= self._max_queries:
+        """Vector of a query, shape (dimension,), not to be written to. Raises Overloaded, Unavailable."""
+        if not self.healthy:
+            raise Unavailable("the embedding model")
+        if self._queries.waiting >= self._limits.max_queries and text not in self._cache:
             raise Overloaded("the queue of queries to embed", 1.0)
-        (ids,) = await self._ids([text], query=True)
-        return await self._embedded(self._queries, _Waiting(ids))
+        return await self._cache.get(text)
 
     async def passages(self, texts: Sequence[str]) -> Vector:
         """Vectors of passages, shape (len(texts), dimension). Raises Unavailable."""
-        vectors = np.empty((len(texts), self.encoder.embedding.dimension), np.float32)
-        for start in range(0, len(texts), _PORTION):
-            portion = await self._ids(texts[start : start + _PORTION], query=False)
+        return (await self.chunks(texts, [len(text) for text in texts]))[0]
+
+    async def chunks(self, seen: Sequence[str], own: Sequence[int]) -> tuple[Vector, list[TokenVectors]]:
+        """Vectors of chunks and of their own tokens. Raises Unavailable.
+
+        Args:
+            seen: chunks in their context, as they are embedded.
+            own: how many characters at the end of each are the chunk's own.
+
+        Returns vectors of shape (len(seen), dimension), and token vectors that are empty where there are none.
+        """
+        vectors = np.empty((len(seen), self.encoder.embedding.dimension), np.float32)
+        kept = [TokenVectors()] * len(seen)
+        digest = self._late.token_vectors_digest if self._late else ""
+        for start in range(0, len(seen), _PORTION):
+            stop = start + _PORTION
+            portion = await self.in_thread(self._items, seen[start:stop], own[start:stop])
             order = sorted(range(len(portion)), key=lambda at: len(portion[at]))  # like lengths pad each other little
             found = await asyncio.gather(*(self._passage(portion[at]) for at in order))
-            for at, vector in zip(order, found, strict=True):
+            for at, (vector, packed) in zip(order, found, strict=True):
                 vectors[start + at] = vector
-        return vectors
+                kept[start + at] = TokenVectors(packed, digest) if packed else TokenVectors()
+        return vectors, kept
+
+    async def unreadable(self, texts: Sequence[str]) -> frozenset[int]:
+        """Places of the passages that the model can't read: it lacks too many of their characters."""
+        rates = await self.in_thread(self.encoder.unknown_rate, texts)
+        return frozenset(at for at, rate in enumerate(rates) if rate > self._limits.unreadable_share)
+
+    async def reads(self, query: str) -> bool:
+        """Whether the model can read a query. Raises Unavailable."""
+        [rate] = await self._ask(self.encoder.unknown_rate, [query])
+        return rate <= self._limits.unreadable_share
 
     async def in_thread(self, work: Callable[..., T], *arguments: object) -> T:
         """Runs work on passages beside the event loop; queries have a thread of their own."""
         return await asyncio.get_running_loop().run_in_executor(self._cutting, work, *arguments)
 
-    async def _passage(self, ids: Ids) -> Vector:
+    async def _ask(self, work: Callable[..., T], *arguments: object) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._asking, work, *arguments)
+
+    async def _made(self, text: str) -> Vector:
+        [ids] = await self._ask(self.encoder.ids, [text], "query")
+        return await self._queries.run(ids)
+
+    async def _passage(self, item: Tokens | Ids) -> tuple[Vector, bytes]:
         async with self._room:
-            return await self._embedded(self._passages, _Waiting(ids))
+            return await self._passages.run(item)
 
-    async def _embedded(self, queue: deque[_Waiting], waiting: _Waiting) -> Vector:
-        if not self.healthy:
-            raise Unavailable("the embedding model")
-        queue.append(waiting)
-        self._work.set()
-        return await waiting.vector
+    @property
+    def _late(self) -> LateEncoder | None:
+        """The encoder where it makes token vectors and they are wanted."""
+        late = self._limits.token_vectors and isinstance(self._encoder, LateEncoder)
+        return self._encoder if late and isinstance(self._encoder, LateEncoder) else None
 
-    async def _ids(self, texts: Sequence[str], query: bool) -> list[Ids]:
-        if not query:
-            return await self.in_thread(self.encoder.ids, texts, "passage")
-        return await asyncio.get_running_loop().run_in_executor(self._asking, self.encoder.ids, texts, "query")
+    def _items(self, seen: Sequence[str], own: Sequence[int]) -> Sequence[Tokens | Ids]:
+        return self._late.tokens(seen, own) if self._late else self.encoder.ids(seen, "passage")
 
-    async def _run(self) -> None:
-        while True:
-            await self._work.wait()
-            batch = self._next(self._queries) or self._next(self._passages)
-            if not batch:
-                self._work.clear()
-                continue
-            await self._embed(batch)
+    def _embed_queries(self, batch: list[Ids]) -> Sequence[Vector]:
+        return list(self.encoder.embed(batch))
 
-    async def _embed(self, batch: list[_Waiting]) -> None:
-        loop = asyncio.get_running_loop()
-        try:
-            vectors = await loop.run_in_executor(self._thread, self.encoder.embed, [it.ids for it in batch])
-        except Exception as error:
-            for waiting in batch:
-                if not waiting.vector.done():
-                    waiting.vector.set_exception(error)
-            return
-        for waiting, vector in zip(batch, vectors, strict=True):
-            if not waiting.vector.done():
-                waiting.vector.set_result(vector)
-
-    def _next(self, queue: deque[_Waiting]) -> list[_Waiting]:
-        """The next batch, in the order of arrival. Callers that left are passed over."""
-        batch: list[_Waiting] = []
-        longest = 0
-        while queue:
-            if queue[0].vector.done():
-                queue.popleft()
-                continue
-            longest = max(longest, len(queue[0].ids))
-            if batch and longest * (len(batch) + 1) > self._batch_tokens:
-                break
-            batch.append(queue.popleft())
-        return batch
+    def _embed_passages(self, batch: list[Tokens | Ids]) -> Sequence[tuple[Vector, bytes]]:
+        """All of a batch are of one kind: the encoder's."""
+        if self._late:
+            vectors, packed = self._late.embed_tokens([it for it in batch if isinstance(it, Tokens)])
+            return list(zip(vectors, packed, strict=True))
+        vectors = self.encoder.embed([it for it in batch if not isinstance(it, Tokens)])
+        return [(vector, b"") for vector in vectors]

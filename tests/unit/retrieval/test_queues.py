@@ -1,116 +1,18 @@
-"""What waits: the embedding queue, the budget of an ingest, the filling in of token ids, the reader process."""
+"""What waits: the budget of an ingest, the filling in of token ids, the reader process."""
 
 import asyncio
 import os
 import signal
-import threading
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pytest
 
-from citemesh.errors import Overloaded, Unavailable
-from services.retrieval.embedding.encoder import Ids
-from services.retrieval.embedding.fake import FakeEncoder
-from services.retrieval.embedding.queue import EmbeddingQueue
-from services.retrieval.engine import Chunk, Place, TokenIds, Vector
+from citemesh.errors import Unavailable
+from services.retrieval.engine import Chunk, Place, TokenIds
 from services.retrieval.ingest.budget import Budget
 from services.retrieval.ingest.parsed import IngestFault
 from services.retrieval.ingest.reader import ProcessReader
 from services.retrieval.tokens import TokenFiller
-
-
-class GatedEncoder(FakeEncoder):
-    """Waits for a gate before each batch, and notes what it was given."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.gate = threading.Semaphore(0)
-        self.batches: list[int] = []
-        self.fails = False
-
-    def embed(self, batch: Sequence[Ids]) -> Vector:
-        """One batch, when the gate lets it through."""
-        assert self.gate.acquire(timeout=10)
-        self.batches.append(len(batch))
-        if self.fails:
-            raise RuntimeError("no memory")
-        return super().embed(batch)
-
-
-async def started(encoder: FakeEncoder, **changes: int) -> EmbeddingQueue:
-    queue = EmbeddingQueue(lambda: encoder, **changes)
-    if isinstance(encoder, GatedEncoder):
-        encoder.gate.release()
-    await queue.start()
-    return queue
-
-
-async def until(condition: object, limit_s: float = 10.0) -> None:
-    async with asyncio.timeout(limit_s):
-        while not condition():  # type: ignore[operator]  # a function
-            await asyncio.sleep(0.005)
-
-
-async def test_vectors_come_back_in_order_whatever_the_batches() -> None:
-    encoder = FakeEncoder()
-    queue = await started(encoder, batch_tokens=16)
-    texts = [" ".join(f"word{n}" for n in range(length)) for length in (1, 30, 2, 7, 3, 0, 50) * 60]
-    vectors = await queue.passages(texts)
-    assert np.allclose(vectors, encoder.embed(encoder.ids(texts, "passage")))
-    assert (await queue.passages([])).shape == (0, encoder.embedding.dimension)
-    await queue.stop()
-
-
-async def test_a_query_goes_before_waiting_passages() -> None:
-    encoder = GatedEncoder()
-    queue = await started(encoder, batch_tokens=8)
-    passages = asyncio.create_task(queue.passages(["one two three four five six"] * 20))
-    await until(lambda: len(queue._passages) > 5)
-    query = asyncio.create_task(queue.query("a question"))
-    await until(lambda: queue._queries)
-    for _ in range(2):  # the batch that runs, then the query's
-        encoder.gate.release()
-    await asyncio.wait_for(query, 10)
-    assert not passages.done()
-    encoder.gate.release(50)
-    assert len(await passages) == 20
-    await queue.stop()
-
-
-async def test_too_many_queries_are_refused_and_callers_that_left_cost_nothing() -> None:
-    encoder = GatedEncoder()
-    queue = await started(encoder, max_queries=3, batch_tokens=1)
-    running = asyncio.create_task(queue.query("running"))
-    await until(lambda: not queue._queries and queue._work.is_set())
-    waiting = [asyncio.create_task(queue.query(f"q{n}")) for n in range(3)]
-    await until(lambda: len(queue._queries) == 3)
-    with pytest.raises(Overloaded):
-        await queue.query("one more")
-    for task in waiting:
-        task.cancel()
-    await asyncio.gather(*waiting, return_exceptions=True)
-    before = len(encoder.batches)
-    encoder.gate.release(10)
-    await running
-    await until(lambda: not queue._queries)
-    assert len(encoder.batches) == before + 1
-    await queue.stop()
-
-
-async def test_an_encoders_failure_reaches_its_callers_alone() -> None:
-    encoder = GatedEncoder()
-    encoder.gate.release(100)
-    queue = await started(encoder)
-    encoder.fails = True
-    with pytest.raises(RuntimeError):
-        await queue.query("x")
-    encoder.fails = False
-    assert (await queue.query("x")).shape == (64,)
-    assert queue.healthy
-    await queue.stop()
-    with pytest.raises((Unavailable, RuntimeError)):
-        await queue.query("x")
 
 
 async def test_the_budget_is_fair_and_gives_back() -> None:

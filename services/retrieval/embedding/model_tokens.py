@@ -1,0 +1,69 @@
+"""An embedding model's tokenizer: what the model sees of a text, counts, cuts, and what it can't read."""
+
+from collections.abc import Sequence
+
+from tokenizers import Encoding
+
+from citemesh.models import PreparedModel
+from citemesh.models.digest import definition
+from citemesh.models.literal import frame, hidden_names, literal, unknown_id
+from services.retrieval.embedding.encoder import Ids, Role, Tokens
+
+
+class ModelTokens:
+    """The tokenizer of a prepared embedding model; control tokens in a text are text.
+
+    Only the batch calls are used: they let other Python threads run, which `encode` does not.
+    """
+
+    def __init__(self, model: PreparedModel) -> None:
+        self._prefixes = {"query": model.query_prefix, "passage": model.passage_prefix}
+        defined = definition(model.directory)
+        self._tokenizer = literal(model.directory, defined, hidden_names(defined))
+        self._before, self._after = frame(self._tokenizer)
+        self._room = model.max_tokens - len(self._before) - len(self._after)
+        self._unknown = unknown_id(defined)
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens without special ones."""
+        return [len(found) for found in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+    def ends(self, text: str) -> list[int]:
+        """Where each token ends."""
+        return [end for _, end in self._encoded([text])[0].offsets if end > 0]
+
+    def ids(self, texts: Sequence[str], role: Role) -> list[Ids]:
+        """Token ids with the role's prefix, cut at the model's limit."""
+        whole = [self._prefixes[role] + text for text in texts]
+        return [self._framed(it.ids) for it in self._tokenizer.encode_batch_fast(whole, add_special_tokens=False)]
+
+    def tokens(self, texts: Sequence[str], own: Sequence[int]) -> list[Tokens]:
+        """Passages with the places of their own tokens, which are the last `own` characters of each."""
+        whole = [self._prefixes["passage"] + text for text in texts]
+        encoded = self._encoded(whole)
+        return [self._tokens(it, len(text) - last, last) for it, text, last in zip(encoded, whole, own, strict=True)]
+
+    def unknown_rate(self, texts: Sequence[str]) -> list[float]:
+        """Share of each text's characters, spaces aside, in tokens that mean "unknown"."""
+        if self._unknown is None:
+            return [0.0] * len(texts)
+        return [self._rate(it, text) for it, text in zip(self._encoded(texts), texts, strict=True)]
+
+    def _rate(self, encoding: Encoding, text: str) -> float:
+        readable = sum(not character.isspace() for character in text)
+        spans = (span for token, span in zip(encoding.ids, encoding.offsets, strict=True) if token == self._unknown)
+        unknown = sum(not character.isspace() for start, end in spans for character in text[start:end])
+        return min(1.0, unknown / readable) if readable else 0.0
+
+    def _tokens(self, encoding: Encoding, start: int, own: int) -> Tokens:
+        ends = [end for _, end in encoding.offsets]
+        first = next((at for at, end in enumerate(ends) if end > start), len(ends))
+        whole = len(ends) <= self._room
+        places = [end - 1 - start for end in ends[first:]] if whole else []
+        return Tokens(self._framed(encoding.ids), len(self._before) + first, places, own)
+
+    def _framed(self, ids: list[int]) -> list[int]:
+        return [*self._before, *ids[: self._room], *self._after]
+
+    def _encoded(self, texts: Sequence[str]) -> list[Encoding]:
+        return list(self._tokenizer.encode_batch(list(texts), add_special_tokens=False))
