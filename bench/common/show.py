@@ -25,7 +25,7 @@ def predictions(title: str, questions: Sequence[Question]) -> None:
         for q in questions
         if q.prediction
     ]
-    _print(Table("Predicted, before measuring", ("figure", "expected", "aim", "because"), rows))
+    grid(Table("Predicted, before measuring", ("figure", "expected", "aim", "because"), rows))
 
 
 def report(found: Report) -> None:
@@ -33,7 +33,7 @@ def report(found: Report) -> None:
     rows = [_figure_row(figure) for figure in found.figures]
     columns = ("figure", "value", "95 % interval", "rounds", "expected", "aim")
     for table in (*found.tables, Table("Figures", columns, rows)):
-        _print(table)
+        grid(table)
     for note in found.notes:
         out.print(f"- {note}", markup=False)
     if found.busy:
@@ -86,11 +86,12 @@ def number(value: Cell) -> str:
     return str(value)
 
 
-def _print(table: Table) -> None:
-    grid = Grid(title=table.title, title_justify="left", box=box.SIMPLE_HEAD if out.is_terminal else box.ASCII)
-    for at, name in enumerate(table.columns):
-        numeric = bool(table.rows) and all(isinstance(row[at], int | float) for row in table.rows)
-        grid.add_column(name, justify="right" if numeric else "left", overflow="fold")
-    for row in table.rows:
-        grid.add_row(*(number(cell) for cell in row))
-    out.print(grid)
+def grid(shown: Table) -> None:
+    """Says a table."""
+    lines = Grid(title=shown.title, title_justify="left", box=box.SIMPLE_HEAD if out.is_terminal else box.ASCII)
+    for at, name in enumerate(shown.columns):
+        numeric = bool(shown.rows) and all(isinstance(row[at], int | float) for row in shown.rows)
+        lines.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in shown.rows:
+        lines.add_row(*(number(cell) for cell in row))
+    out.print(lines)

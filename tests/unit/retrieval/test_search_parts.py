@@ -95,7 +95,7 @@ def test_a_query_keeps_each_word_once_and_no_loose_ends() -> None:
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_any_query_is_a_valid_expression_and_finds_its_own_text(query: str, other: str) -> None:
     connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE VIRTUAL TABLE t USING fts5(body, tokenize='porter unicode61 remove_diacritics 2')")
+    connection.execute(f'CREATE VIRTUAL TABLE t USING fts5(body, tokenize="{lexical.TOKENIZER}")')
     connection.execute("INSERT INTO t VALUES (?)", (lexical.indexed(f"{query} {other}"),))
     expression = lexical.match_expression(query)
     if expression:
