@@ -112,6 +112,7 @@ class PerplexityApi:
     async def completions(self, request: Request) -> Response:
         """``POST /chat/completions``."""
         body = await read_object(request, self._bounds.body_bytes)
+        shape = concise if fields.STREAM_MODE.of(body) == "concise" else full
         said = conversation(fields.MESSAGES.name, fields.MESSAGES.of(body))
         events = in_words_of(fields.NAMES, self._answering.ask(fields.question(body, said)))
         ignored = (*fields.SONAR.ignored(body), *said.unused)
@@ -126,7 +127,6 @@ class PerplexityApi:
             await unless_gone(request, _read(sonar, events))
             return JSONResponse(rendered(sonar))
         started = await unless_gone(request, begin(events))
-        shape = concise if fields.STREAM_MODE.of(body) == "concise" else full
         return EventStream(told(sonar, started, shape), self._bounds.idle_s)
 
 
