@@ -52,8 +52,7 @@ class Parts:
         self.tokens = TokenFiller(engine, tokenizer, settings.tokens_interval_s)
         self.reader = reader_of(settings)
         self._mesh = mesh
-        size = ChunkSize(settings.chunk_tokens, settings.chunk_overlap)
-        pipeline = Pipeline(self.guarded, self.reader, self.embeddings, self.tokens, size)
+        pipeline = Pipeline(self.guarded, self.reader, self.embeddings, self.tokens, size_of(settings))
         budget = Budget(settings.documents_at_once, settings.documents_mib << 20)
         self.intake = Intake(pipeline, budget, settings.most_document_mib << 20, settings.idle_s)
 
@@ -144,6 +143,14 @@ def load_of(settings: RetrievalSettings) -> Load:
         token_vectors=settings.token_vectors,
         unreadable_share=settings.unreadable_share,
     )
+
+
+def size_of(settings: RetrievalSettings) -> ChunkSize:
+    """How documents are cut, as the settings say."""
+    if settings.chunking == "structure":
+        return ChunkSize(settings.chunk_tokens, settings.chunk_overlap)
+    overlap = int(settings.window_tokens * settings.window_overlap)
+    return ChunkSize(settings.window_tokens, overlap, sliding=True, read_at_once=settings.chunk_tokens)
 
 
 def reader_of(settings: RetrievalSettings) -> DocumentReader:

@@ -10,11 +10,12 @@ from dataclasses import replace
 from citemesh.errors import CiteMeshError, NotFound, PreconditionFailed
 from services.retrieval.embedding.encoder import in_context
 from services.retrieval.embedding.queue import EmbeddingQueue
-from services.retrieval.engine import DocumentInfo, Engine, NewDocument
+from services.retrieval.engine import DocumentInfo, Engine, NewDocument, TokenVectors, Vector
 from services.retrieval.ingest.chunk import ChunkSize, TokenCounter
 from services.retrieval.ingest.describe import described, document_id_of
 from services.retrieval.ingest.detect import SourceType
 from services.retrieval.ingest.draft import Draft, draft, spans
+from services.retrieval.ingest.long import means, pieces, whole
 from services.retrieval.ingest.parsed import IngestFault, Parsed
 from services.retrieval.ingest.reader import DocumentReader
 from services.retrieval.ingest.table import Layout
@@ -117,10 +118,9 @@ class Pipeline:
     async def _enriched(self, drafts: Sequence[Draft]) -> list[NewDocument]:
         """Vectors and token ids of the chunks of several documents, made at once."""
         chunks = [chunk for draft in drafts for chunk in draft.chunks]
-        seen = [in_context(it.info.title, chunk.place.headings, chunk.text) for it in drafts for chunk in it.chunks]
         texts = [chunk.text for chunk in chunks]
         (vectors, late), tokens, unreadable = await asyncio.gather(
-            self._embeddings.chunks(seen, list(map(len, texts))),
+            self._vectors(drafts, texts),
             self._tokens.encode(texts),
             self._embeddings.unreadable(texts),
         )
@@ -138,6 +138,18 @@ class Pipeline:
             )
             for draft, at, end in spans(drafts)
         ]
+
+    async def _vectors(self, drafts: Sequence[Draft], texts: Sequence[str]) -> tuple[Vector, list[TokenVectors]]:
+        """Vectors of the chunks and of their tokens. A window longer than what is read at once has no token vectors."""
+        parts = whole(texts)
+        if self._size.sliding:
+            parts = await self._embeddings.in_thread(pieces, texts, self._embeddings.encoder, self._size.read_at_once)
+        places = [(draft.info.title, chunk.place.headings) for draft in drafts for chunk in draft.chunks]
+        seen = [in_context(*places[owner], text) for owner, text in zip(parts.owners, parts.texts, strict=True)]
+        vectors, late = await self._embeddings.chunks(seen, list(map(len, parts.texts)))
+        kept = iter(late)
+        made = [[next(kept) for _ in range(count)] for count in parts.counts]
+        return means(vectors, parts), [its[0] if len(its) == 1 else TokenVectors() for its in made]
 
     async def _put(self, document: NewDocument) -> None:
         try:

@@ -46,6 +46,18 @@ class RetrievalSettings(RoomSettings):
     )
     chunk_tokens: int = Field(256, ge=32, le=8192, description="Most tokens of a chunk, as the embedding model counts.")
     chunk_overlap: int = Field(32, ge=0, le=4096, description="Tokens that a chunk repeats of the one before.")
+    chunking: Literal["structure", "window"] = Field(
+        "structure",
+        description="Cut documents at headings, pages and paragraphs, or into windows that slide over them.",
+    )
+    window_tokens: int = Field(
+        8192,
+        ge=64,
+        le=131_072,
+        description="Most tokens of a window. What is embedded at once stays chunk_tokens: a longer window's vector is"
+        " the mean of its pieces', so it is found by what it is about rather than by one sentence.",
+    )
+    window_overlap: float = Field(0.25, ge=0, le=0.75, description="Share of a window that the next one repeats.")
     dense_weight: float = Field(0.5, ge=0, le=1, description="Share of the dense score in hybrid search.")
     near_duplicate: float = Field(
         0.8, gt=0, le=1, description="Share of equal runs of words from which passages are folded into one result."

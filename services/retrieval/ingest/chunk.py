@@ -35,11 +35,13 @@ class ChunkSize:
     """Most tokens of a chunk, and how many of them it shares with the one before. tokens is over the overlap.
 
     sliding: the chunks are windows over the whole text, which headings and pages don't end.
+    read_at_once: tokens of a window that are embedded together; a longer one's vector is the mean of its pieces'.
     """
 
     tokens: int = 256
     overlap: int = 32
     sliding: bool = False
+    read_at_once: int = 256
 
     @property
     def piece(self) -> int:
@@ -63,8 +65,12 @@ class _Piece:
 def chunk(parsed: Parsed, counter: TokenCounter, size: ChunkSize) -> list[Place]:
     """Places of the chunks in their order. Each holds some text, and no more tokens than it may."""
     pieces = _counted(parsed.text, _pieces(parsed, size), counter, size)
-    packed = _pack(pieces, size)
-    return [place for group in packed if (place := _place(parsed.text, group)) is not None]
+    places: list[Place] = []
+    for group in _pack(pieces, size):
+        place = _place(parsed.text, group)
+        if place is not None and (not places or place.end > places[-1].end):  # more than space is new in it
+            places.append(place)
+    return places
 
 
 def _pieces(parsed: Parsed, size: ChunkSize) -> Iterator[_Piece]:

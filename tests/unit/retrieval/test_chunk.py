@@ -3,6 +3,7 @@
 import time
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from services.retrieval.embedding.fake import FakeEncoder
 from services.retrieval.ingest import markdown, text
 from services.retrieval.ingest.chunk import ChunkSize, chunk
 from services.retrieval.ingest.cut import by_size, sentences, whole_character
+from services.retrieval.ingest.long import means, pieces, whole
 from services.retrieval.ingest.parsed import Parsed, clean
 
 COUNTER = FakeEncoder()
@@ -164,3 +166,63 @@ def test_a_chunk_never_crosses_a_page() -> None:
     places = chunk(Parsed(whole, blocks, pages=pages), COUNTER, SIZE)
     assert {place.page for place in places} == {1, 2}
     assert all((place.page == 1) == (place.end <= pages[1]) for place in places)
+
+
+WINDOW = ChunkSize(64, 16, sliding=True)
+
+
+@settings(max_examples=80, deadline=None)
+@given(TEXTS, st.integers(1, 80), st.integers(0, 60))
+def test_windows_cover_every_text_and_advance(source: str, tokens: int, overlap: int) -> None:
+    size = ChunkSize(tokens, min(overlap, tokens * 3 // 4), sliding=True)
+    for parsed in (text.parse(clean(source)), markdown.parse(clean(source))):
+        places = chunk(parsed, COUNTER, size)
+        check(parsed, size)
+        covered = bytearray(len(parsed.text))
+        for place in places:
+            covered[place.start : place.end] = b"\x01" * (place.end - place.start)
+        for block in parsed.blocks:
+            part = range(block.start, block.end if block.kind != "comment" else block.start)
+            assert not [at for at in part if not covered[at] and not parsed.text[at].isspace()]
+
+
+def test_windows_are_full_and_share_about_a_quarter() -> None:
+    source = "\n\n".join(f"# Heading {n}\n\nSentence number {n} is here. And one more of {n}." for n in range(300))
+    parsed = markdown.parse(source)
+    places = chunk(parsed, COUNTER, WINDOW)
+    counts = COUNTER.count([parsed.text[it.start : it.end] for it in places])
+    assert all(WINDOW.tokens * 0.75 <= count <= WINDOW.tokens for count in counts[:-1])
+    shared = [
+        COUNTER.count([parsed.text[later.start : earlier.end]])[0] if later.start < earlier.end else 0
+        for earlier, later in pairwise(places)
+    ]
+    assert all(0 < tokens <= WINDOW.overlap for tokens in shared)
+
+
+@pytest.mark.parametrize(
+    "source", ["x" * 2_000_000, "今天天气很好我们去公园玩" * 40_000, "👨‍👩‍👧‍👦" * 30_000, "e\u0301" * 200_000]
+)
+def test_windows_over_texts_without_a_place_to_cut(source: str) -> None:
+    size = ChunkSize(8192, 2048, sliding=True)
+    parsed = text.parse(source)
+    places = chunk(parsed, COUNTER, size)
+    check(parsed, size)
+    assert all(later.start < earlier.end for earlier, later in pairwise(places))
+    assert (places[0].start, places[-1].end) == (0, len(source))
+
+
+def test_a_long_text_is_embedded_piece_by_piece() -> None:
+    long = "apple " * 500 + "banana " * 500
+    cut = pieces(["short", long, ""], COUNTER, 100)
+    assert cut.counts[0] == cut.counts[2] == 1
+    assert cut.counts[1] >= 10
+    assert all(count <= 100 for count in COUNTER.count(cut.texts))
+    assert "".join(cut.texts[1:-1]).replace(" ", "") == long.replace(" ", "")
+    vectors = COUNTER.embed(COUNTER.ids(cut.texts, "passage"))
+    found = means(vectors, cut)
+    assert found.shape == (3, vectors.shape[1])
+    assert np.allclose(np.linalg.norm(found, axis=1), 1)
+    assert np.allclose(found[[0, 2]], vectors[[0, -1]])
+    last = COUNTER.embed(COUNTER.ids(["banana"], "query"))[0]
+    assert found[1] @ last > vectors[1] @ last + 0.3, "its end counts as well"
+    assert means(vectors, whole(cut.texts)) is vectors
