@@ -51,6 +51,12 @@ class GatewaySettings(RoomSettings):
     history_tokens: int = Field(
         1000, ge=0, le=100_000, description="Most tokens, as estimated, of what was said before a question."
     )
+    hops: int = Field(2, ge=1, le=5, description="Most searches one after another where the question says nothing.")
+    cache_entries: int = Field(
+        256, ge=0, le=100_000, description="Most answers kept in memory to be given again; 0 keeps none."
+    )
+    cache_mib: int = Field(32, ge=1, le=100_000, description="Most MiB that kept answers hold, about.")
+    cache_s: float = Field(3600.0, gt=0, le=604_800, description="Seconds after which an answer is made anew anyway.")
     candidates: int = Field(24, ge=1, le=200, description="Passages asked of the search.")
     sources: int = Field(3, ge=1, le=64, description="Most passages given to the model; a small one minds few best.")
     context_tokens: int = Field(1000, ge=64, le=1_000_000, description="Most prompt tokens spent on passages.")
@@ -98,6 +104,11 @@ class GatewaySettings(RoomSettings):
     def thread_bounds(self) -> Bounds:
         """How much is kept of threads."""
         return Bounds(self.thread_turns, self.threads_per_caller, self.threads_mib << 20)
+
+    @property
+    def cache_bytes(self) -> int:
+        """Most bytes of kept answers."""
+        return self.cache_mib << 20
 
     @property
     def limits(self) -> Limits:

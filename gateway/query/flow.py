@@ -1,19 +1,24 @@
 """One question, from end to end, as a list of steps."""
 
-from collections.abc import Sequence
+import time
 
-from citemesh.client.types import DoneEvent, Passage, Question, SearchEvent, Source, SourcesEvent
+from citemesh.client.types import DoneEvent, FollowUpsEvent, Question, Source, SourcesEvent
 from gateway.query import telemetry
+from gateway.query.cache import AnswerCache
 from gateway.query.compose import Composer
 from gateway.query.context import numbered, to_source
-from gateway.query.conversation import Conversation, ThreadsPort
+from gateway.query.conversation import Conversation, ThreadsPort, questions_of
 from gateway.query.deadline import Deadline
 from gateway.query.find import Ranker, Ranking
+from gateway.query.followups import related
+from gateway.query.gather import Gatherer
 from gateway.query.limits import Limits
 from gateway.query.models import Models
 from gateway.query.plan import make_plan
+from gateway.query.planning.planner import Planner, SingleShot
 from gateway.query.ports import Rooms
 from gateway.query.question import check
+from gateway.query.replay import Recorder, Replay
 from gateway.query.run import Run
 from gateway.query.searching import Searcher
 from gateway.query.telemetry import Steps
@@ -24,12 +29,18 @@ from gateway.threads.owner import NOBODY, Owner
 class Flow:
     """Answers questions over the rooms of the mesh."""
 
-    def __init__(self, rooms: Rooms, limits: Limits, threads: ThreadsPort | None = None) -> None:
-        self._conversation = Conversation(threads, limits.history_tokens)
+    def __init__(
+        self, rooms: Rooms, limits: Limits, threads: ThreadsPort | None = None, planner: Planner | None = None
+    ) -> None:
         self._limits = limits
+        self._conversation = Conversation(threads, limits.history_tokens)
         self._searcher = Searcher(rooms.retrieval)
         self._ranker = Ranker(rooms.reranker, limits)
-        self._composer = Composer(rooms, limits, Models(rooms.generation))
+        self._gatherer = Gatherer(self._searcher, self._ranker, planner or SingleShot(), limits)
+        models = Models(rooms.generation)
+        self._composer = Composer(rooms, limits, models)
+        cache = AnswerCache(limits.cache_entries, limits.cache_bytes, limits.cache_s, time.monotonic)
+        self._replay = Replay(cache, self._searcher, models, limits)
 
     async def ask(
         self, question: Question, deadline: Deadline, emit: Emit, waited_s: float = 0.0, owner: Owner = NOBODY
@@ -40,17 +51,25 @@ class Flow:
         Unavailable where search is down, DeadlineExceeded where the time ran out before there was anything to say.
         """
         check(question)
-        run = await self._plan(question, deadline, emit, Steps(waited_s), owner)
-        passages = await self._retrieve(run)
-        if passages:
-            ranking = await self._rerank(run, passages)
-            draft = await self._composer.pack(run, ranking)
-            run.sources = draft.sources
-            await emit(SourcesEvent(draft.sources))
-            await self._composer.answer(run, draft)
+        recorder = Recorder(emit)
+        run = await self._plan(question, deadline, recorder, Steps(waited_s), owner)
+        if kept := await self._replay.find(run):
+            await self._replay.send(run, kept)
         else:
+            await self._answer(run)
+        self._replay.keep(run, recorder.events, await self._done(run))
+
+    async def _answer(self, run: Run) -> None:
+        ranking = await self._gatherer.gather(run)
+        if not ranking.passages:
             await self._nothing(run)
-        await self._done(run)
+            return
+        run.deadline.check("sources were ranked")
+        draft = await self._composer.pack(run, ranking)
+        run.sources = draft.sources
+        await run.transcript.emit(SourcesEvent(draft.sources))
+        await self._composer.answer(run, draft)
+        await self._relate(run, ranking)
 
     async def search(self, question: Question, top_k: int) -> tuple[Source, ...]:
         """The passages that Ask would find, best first, numbered."""
@@ -68,24 +87,12 @@ class Flow:
         await emit(plan.event())
         return Run(question, plan, deadline, Transcript(emit, steps.said), steps, owner, past)
 
-    async def _retrieve(self, run: Run) -> tuple[Passage, ...]:
-        query = run.plan.hops[0]
-        with run.steps.step("retrieve") as span:
-            found = await self._searcher.search(run.question, query, self._limits.candidates)
-            span.set_attribute("citemesh.found", len(found.passages))
-        run.told += found.notices
-        run.searches += 1
-        await run.transcript.emit(SearchEvent(1, query, len(found.passages)))
-        return found.passages
-
-    async def _rerank(self, run: Run, passages: Sequence[Passage]) -> Ranking:
-        run.deadline.check("sources were found")
-        with run.steps.step("rerank") as span:
-            ranking = await self._ranker.rank(run.plan.question, passages)
-            span.set_attribute("citemesh.judged", ranking.judged)
-        if not ranking.judged:
-            run.notices.append("not_ranked")
-        return ranking
+    async def _relate(self, run: Run, ranking: Ranking) -> None:
+        """Proposes related questions where they were asked for and there are any."""
+        asked = [*questions_of(run.past), run.question.question]
+        most = run.question.related_questions
+        if questions := related(run.plan.question, ranking.passages, run.sources, asked, most):
+            await run.transcript.emit(FollowUpsEvent(questions))
 
     async def _nothing(self, run: Run) -> None:
         """Says plainly that nothing was found; no model is asked."""
@@ -93,19 +100,20 @@ class Flow:
         await run.transcript.emit(SourcesEvent(()))
         await run.transcript.cite(await run.transcript.say(run.say("no_sources")))
 
-    async def _done(self, run: Run) -> None:
+    async def _done(self, run: Run) -> DoneEvent:
         telemetry.count(run.finish, run.mode, run.usage)
         thread_id = await self._conversation.keep(run)
-        await run.transcript.emit(
-            DoneEvent(
-                finish=run.finish,
-                mode=run.mode,
-                usage=run.usage,
-                cited=run.transcript.cited,
-                timings=run.steps.timings,
-                notice=run.notice,
-                model=run.model,
-                thread_id=thread_id,
-                searches=run.searches,
-            )
+        done = DoneEvent(
+            finish=run.finish,
+            mode=run.mode,
+            usage=run.usage,
+            cited=run.transcript.cited,
+            timings=run.steps.timings,
+            notice=run.notice,
+            model=run.model,
+            thread_id=thread_id,
+            cached=run.cached,
+            searches=run.searches,
         )
+        await run.transcript.emit(done)
+        return done

@@ -23,6 +23,10 @@ class Limits:
         repetition_penalty: how much a token that was written already is held back.
         scripts: scripts that the model writes well; questions in others are answered extractively. Empty: all.
         history_tokens: most tokens of what was said before a question, that it is made stand-alone with; estimated.
+        hops: most searches one after another where the question doesn't say.
+        cache_entries: most answers kept to be given again; 0 keeps none.
+        cache_bytes: most bytes of them, about.
+        cache_s: seconds that an answer is kept.
         log_content: whether spans may carry the question's text.
     """
 
@@ -41,4 +45,8 @@ class Limits:
     repetition_penalty: float = 1.0
     scripts: tuple[str, ...] = ("latin",)
     history_tokens: int = 1000
+    hops: int = 2
+    cache_entries: int = 256
+    cache_bytes: int = 32 << 20
+    cache_s: float = 3600.0
     log_content: bool = False

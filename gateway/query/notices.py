@@ -22,6 +22,7 @@ Key = Literal[
     "no_language",
     "quoted_language",
     "not_kept",
+    "fewer_hops",
 ]
 
 _TEXTS: dict[Key, tuple[str, str]] = {
@@ -100,6 +101,10 @@ _TEXTS: dict[Key, tuple[str, str]] = {
     "not_kept": (
         "This answer could not be kept in its thread.",
         "本回答未能保存到会话中。",
+    ),
+    "fewer_hops": (
+        "The question may need more searches than there was time for.",
+        "时间不足，可能未完成全部检索。",
     ),
 }
 

@@ -1,7 +1,7 @@
 """What a question must be before any work is done for it."""
 
 from citemesh.client.types import Question
-from citemesh.errors import InvalidInput, NotSupported
+from citemesh.errors import InvalidInput
 from gateway.query.focus import SOURCE_TYPES, check_collections, check_filter, check_source_types, check_whole
 from gateway.query.tongues import TONGUES
 
@@ -20,7 +20,7 @@ ROLES = ("user", "assistant")
 
 
 def check(question: Question) -> None:
-    """Raises InvalidInput for a value out of range and NotSupported for what isn't built yet."""
+    """Raises InvalidInput for a value out of range."""
     check_text("question", question.question)
     check_whole("collection", question.collection)
     check_source_types("source_types", question.source_types)
@@ -28,7 +28,6 @@ def check(question: Question) -> None:
     check_collections("more_collections", question.more_collections)
     _check_form(question)
     _check_past(question)
-    _check_built(question)
 
 
 def check_text(field: str, text: str, remedy: str = "write a question") -> None:
@@ -71,17 +70,6 @@ def _check_past(question: Question) -> None:
         if role not in ROLES:
             raise InvalidInput(f"history[{at}].role", f"is {role[:40]!r}", f"use {' or '.join(ROLES)}")
         check_text(f"history[{at}].text", text, "leave the turn out")
-
-
-def _check_built(question: Question) -> None:
-    """Refuses what this version would pass over in silence."""
-    asked = {
-        "related_questions": question.related_questions,
-        "max_hops": question.max_hops > 1,
-    }
-    for field, value in asked.items():
-        if value:
-            raise NotSupported(field, "leave it out")
 
 
 def _check_one_of(field: str, value: str, known: tuple[str, ...]) -> None:

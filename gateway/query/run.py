@@ -8,6 +8,7 @@ from gateway.query.context import Packed
 from gateway.query.deadline import Deadline
 from gateway.query.notices import Key, notice
 from gateway.query.plan import Plan
+from gateway.query.searching import Sequences
 from gateway.query.standalone import Exchange
 from gateway.query.telemetry import Steps
 from gateway.query.transcript import Transcript
@@ -22,7 +23,8 @@ class Run:
     Attributes:
         notices: what the gateway itself has to say at the end.
         told: what other rooms said that a reader should know.
-        sequences: by collection, the last change that its search saw.
+        sequences: by collection, the last change that its searches saw; None where they saw different ones.
+        cached: whether the answer was kept from an earlier question, and what was said of that one.
         searches: how many were made.
         sources: what was packed.
         past: what was said before.
@@ -38,12 +40,20 @@ class Run:
     sources: tuple[Source, ...] = ()
     notices: list[Key] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
-    sequences: dict[str, int] = field(default_factory=dict)
+    sequences: Sequences | None = None
     searches: int = 0
     usage: Usage = field(default_factory=Usage)
     finish: str = "complete"
     mode: str = "generated"
     model: str = ""
+    cached: bool = False
+    kept_notice: str = ""
+
+    def saw(self, sequences: Sequences) -> None:
+        """Notes a search and the changes that it saw."""
+        same = self.searches == 0 or self.sequences == sequences
+        self.sequences = sequences if same else None
+        self.searches += 1
 
     def say(self, key: Key) -> str:
         """A notice in the language of the answer."""
@@ -52,7 +62,7 @@ class Run:
     @property
     def notice(self) -> str:
         """All that a reader should know, each once."""
-        return " ".join(dict.fromkeys([*map(self.say, self.notices), *self.told]))
+        return " ".join(dict.fromkeys([self.kept_notice, *map(self.say, self.notices), *self.told])).strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from itertools import chain, zip_longest
 from citemesh.client.types import Passage, Question, Search, SearchAnswer, SearchFilter
 from gateway.query.ports import RetrievalPort
 
+Sequences = tuple[tuple[str, int], ...]
 DEFAULT_COLLECTION = "default"
 
 
@@ -22,7 +23,7 @@ class Found:
     """
 
     passages: tuple[Passage, ...]
-    sequences: tuple[tuple[str, int], ...] = ()
+    sequences: Sequences = ()
     notices: tuple[str, ...] = ()
 
 
@@ -44,7 +45,7 @@ class Searcher:
         sequences = tuple((name, answer.sequence) for name, answer in zip(names, answers, strict=True))
         return Found(tuple(merged(answers)[:top_k]), sequences, tuple(notices))
 
-    async def sequences(self, question: Question) -> tuple[tuple[str, int], ...]:
+    async def sequences(self, question: Question) -> Sequences:
         """Number of the last change that each collection of a question has seen, by the cheapest search there is."""
         names = collections(question)
         cheap = Search(CHEAP, top_k=1, mode="lexical")

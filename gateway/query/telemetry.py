@@ -53,7 +53,8 @@ class Steps:
         first_token.record(time.monotonic() - self._arrived)
 
     def _took(self, name: str, seconds: float) -> None:
-        self.timings[name] = round(seconds * 1000, 3)
+        """Adds to a step's time: a step may come once a hop."""
+        self.timings[name] = round(self.timings.get(name, 0.0) + seconds * 1000, 3)
 
 
 def request(model: str, sampling: Sampling) -> dict[str, str | int | float]:

@@ -31,6 +31,15 @@ class Transcript:
             await self.emit(DeltaEvent(text))
         return Span(start, self.length)
 
+    async def replay(self, event: AskEvent) -> None:
+        """Sends an event that an earlier answer sent, and takes note of it."""
+        if isinstance(event, DeltaEvent):
+            await self.say(event.text)
+        elif isinstance(event, CitationEvent):
+            await self.cite(event.sentence, event.citations)
+        else:
+            await self.emit(event)
+
     async def cite(self, sentence: Span, citations: Sequence[Citation] = ()) -> None:
         """Sends what supports a sentence; without citations it is marked as unsupported."""
         event = CitationEvent(sentence, tuple(citations), bool(citations))

@@ -36,7 +36,7 @@ async def spans_of(exported: InMemorySpanExporter, limits: Limits) -> dict[str, 
     call = deadline.CallContext(asyncio.get_running_loop().time() + 30, priority=1)
     with deadline.calling(call):
         assert_sound([event async for event in desk.ask(Question(SECRET))])
-    return {span.name: span for span in exported.get_finished_spans()}
+    return {span.name: span for span in reversed(exported.get_finished_spans())}
 
 
 async def test_every_step_has_its_span(exported: InMemorySpanExporter) -> None:

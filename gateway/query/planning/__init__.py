@@ -1,0 +1,1 @@
+"""Planners: which search comes next, given what the ones before found."""
