@@ -1,10 +1,12 @@
 """PDF: the text of each page, by pdfium. Runs in the reader process, since pdfium may crash on hostile files."""
 
 import re
+from collections.abc import Iterator
 
 import pypdfium2 as pdfium
 
 from services.retrieval.ingest.parsed import Block, IngestFault, Parsed, clean, paragraphs
+from services.retrieval.ingest.pdf_columns import MOST_BOXES, Character, by_columns, interleaved
 
 MAX_PAGES = 10_000
 MAX_CHARACTERS = 64 * 1024 * 1024
@@ -12,6 +14,12 @@ _HYPHENATED = re.compile("[\x02\ufffe]\n?|\u00ad\n")  # what pdfium writes for a
 _GLYPHLESS = re.compile("[\x00-\x08\x0b-\x1f]")
 _BETWEEN_PAGES = "\n\n"
 _PASSWORD = 4
+_USELESS = re.compile(
+    r"^(?:untitled|title|document\d*|slide \d+|microsoft word - .*)$"
+    r"|\.(?:docx?|pptx?|xlsx?|odt|rtf|indd|qxd|dvi|tex|pdf|ps|eps)$"
+    "|[\ufffd\x00-\x1f]",
+    re.IGNORECASE,
+)
 
 
 def parse(data: bytes) -> Parsed:
@@ -58,13 +66,26 @@ def _page(document: pdfium.PdfDocument, number: int) -> str:
     try:
         page = document[number]
         text_page = page.get_textpage()
-        text = text_page.get_text_range()
+        text = _text(text_page)
         text_page.close()
         page.close()
     except pdfium.PdfiumError:
         return ""
     text = _HYPHENATED.sub("", text.replace("\r\n", "\n"))
     return clean(_GLYPHLESS.sub(" ", text)).strip()
+
+
+def _text(page: pdfium.PdfTextPage) -> str:
+    """A page's text as it is written, or column by column where it is written across them."""
+    boxes = [page.get_rect(number) for number in range(min(page.count_rects(), MOST_BOXES))]
+    gap = interleaved(boxes)
+    return str(page.get_text_range()) if gap is None else by_columns(_characters(page), gap)
+
+
+def _characters(page: pdfium.PdfTextPage) -> Iterator[Character]:
+    for number in range(page.count_chars()):
+        left, _, right, _ = page.get_charbox(number)
+        yield str(page.get_text_range(number, 1)), left, right
 
 
 def _said(document: pdfium.PdfDocument) -> tuple[str, str]:
@@ -74,8 +95,7 @@ def _said(document: pdfium.PdfDocument) -> tuple[str, str]:
     except (pdfium.PdfiumError, ValueError):
         return "", ""
     title = clean(" ".join(said.get("Title", "").split()))
-    useful = title and not re.search(r"untitled|\.(?:docx?|pptx?|indd|dvi|tex|pdf)$", title, re.IGNORECASE)
-    return title if useful else "", _iso(said.get("CreationDate", ""))
+    return "" if _USELESS.search(title) else title, _iso(said.get("CreationDate", ""))
 
 
 def _iso(date: str) -> str:

@@ -2,16 +2,20 @@
 
 import io
 import random
+from collections.abc import Callable
+from pathlib import Path
 
 import pypdfium2
 import pytest
 
 from services.retrieval.ingest import front_matter, html, markdown
+from services.retrieval.ingest.describe import described
 from services.retrieval.ingest.detect import detect
 from services.retrieval.ingest.encoding import decode
 from services.retrieval.ingest.language import language_of
 from services.retrieval.ingest.parsed import IngestFault, Parsed
 from services.retrieval.ingest.read import read
+from services.retrieval.ingest.upload import Header, Upload
 
 
 def texts(parsed: Parsed, kind: str) -> list[str]:
@@ -223,7 +227,7 @@ def test_a_pdf_without_text_and_one_that_is_broken() -> None:
         assert caught.value.reason == reason
 
 
-def pdf(pages: list[str], trailer: bytes = b"") -> bytes:
+def pdf(pages: list[str], trailer: bytes = b"", info: bytes = b"") -> bytes:
     """A small PDF, written by hand: one line of text a page."""
     objects = [b"<</Type/Catalog/Pages 2 0 R>>", b""]
     kids = []
@@ -236,6 +240,9 @@ def pdf(pages: list[str], trailer: bytes = b"") -> bytes:
             b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 200]/Contents %d 0 R/Resources%s>>" % (len(objects), font)
         )
     objects[1] = b"<</Type/Pages/Count %d/Kids[%s]>>" % (len(kids), b" ".join(b"%d 0 R" % kid for kid in kids))
+    if info:
+        objects.append(b"<<%s>>" % info)
+        trailer += b"/Info %d 0 R" % len(objects)
     data = b"%PDF-1.4\n"
     offsets = []
     for number, content in enumerate(objects, 1):
@@ -260,3 +267,112 @@ def test_pdf_pages() -> None:
     assert parsed.text == "First page here\n\n\n\nThird page here"
     assert parsed.pages == (0, 17, 19)
     assert [parsed.text[it.start : it.end] for it in parsed.blocks] == ["First page here", "Third page here"]
+
+
+def two_columns(line: Callable[[int, str], str], lines: int = 20, heading: str = "") -> bytes:
+    """A page of two columns, written line by line across both."""
+    words = [f"({heading}) Tj"] if heading else []
+    for number in range(lines):
+        words += [
+            f"1 0 0 1 {x} {170 - 8 * number} Tm ({line(number, side)}) Tj" for x, side in ((20, "left"), (160, "right"))
+        ]
+    return pdf([") Tj /F1 6 Tf 1 0 0 1 100 190 Tm " + " ".join(words) + " ("])
+
+
+def test_columns_that_were_written_across_are_read_one_after_the_other() -> None:
+    _, parsed = read(
+        two_columns(
+            lambda n, side: f"The {side} column says in its line {n:02}", heading="A heading across both of the columns"
+        )
+    )
+    lines = parsed.text.split("\n")
+    assert lines[0] == "A heading across both of the columns"
+    assert lines[1:] == [f"The {side} column says in its line {n:02}" for side in ("left", "right") for n in range(20)]
+
+
+def test_a_table_is_read_row_by_row() -> None:
+    _, parsed = read(two_columns(lambda n, side: "one" if n % 3 else "a cell of some more words"))
+    assert parsed.text.split("\n")[0] == "a cell of some more words a cell of some more words"
+
+
+SAMPLES = Path("../shared/data/pdf-samples")
+
+
+@pytest.mark.skipif(not SAMPLES.is_dir(), reason="the sample PDFs are not here")
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("pp_crazyones-encrypted-256", "ENCRYPTED"),
+        ("pp_encrypted-file", "ENCRYPTED"),
+        ("pp_r6-user-password", "ENCRYPTED"),
+        ("sf_libreoffice-writer-password", "ENCRYPTED"),
+        ("pp_encrypted_doc_no_id", "NO_TEXT"),
+        ("sf_grayscale-image", "NO_TEXT"),
+        ("sf_unreadablemetadata", "BROKEN"),
+    ],
+)
+def test_sample_pdfs_that_hold_no_text_to_read(name: str, reason: str) -> None:
+    with pytest.raises(IngestFault) as caught:
+        read((SAMPLES / f"{name}.pdf").read_bytes())
+    assert caught.value.reason == reason
+
+
+@pytest.mark.skipif(not SAMPLES.is_dir(), reason="the sample PDFs are not here")
+@pytest.mark.parametrize(
+    ("name", "pages", "in_order"),
+    [
+        ("qed_TACL-2col", 17, ("Department of Linguistics", "Abstract", "neural QA baseline", "1 Introduction")),
+        ("sf_multicolumn", 3, ("Abstract", "Nam dui ligula", "Nulla malesuada", "Quisque ullamcorper")),
+        ("pp_indirect-rotation", 5, ("International Council", "Ninth Revised")),
+        ("pp_multilang", 1, ("Hello World", "مرحبا بالعالم", "Привет", "你好世界", "สวัสดีชาวโลก", "こんにちは世界")),
+        ("pp_r3-empty-password", 1, ("pdf encryption test",)),
+        ("pp_missing_info", 1, ("PDF document without",)),
+        ("sf_with-attachment", 1, ("Lorem ipsum",)),
+        ("sf_habibi-rotated", 4, ("habibi",)),
+    ],
+)
+def test_sample_pdfs_are_read_in_order(name: str, pages: int, in_order: tuple[str, ...]) -> None:
+    _, parsed = read((SAMPLES / f"{name}.pdf").read_bytes())
+    assert len(parsed.pages) == pages
+    at = [parsed.text.find(words) for words in in_order]
+    assert -1 not in at
+    assert at == sorted(at)
+
+
+@pytest.mark.parametrize(
+    ("title", "useful"),
+    [
+        ("Real words", True),
+        ("report.docx", False),
+        ("Microsoft Word - x", False),
+        ("untitled", False),
+        ("a\ufffd", False),
+    ],
+)
+def test_titles_of_pdfs_that_say_nothing_are_left_out(title: str, useful: bool) -> None:
+    words = title.encode("utf-16-be").hex()
+    dated = b"/CreationDate(D:20190102030405+01'00')/Title<feff%s>" % words.encode()
+    _, parsed = read(pdf(["Some text"], info=dated))
+    assert (parsed.title, parsed.published) == (title if useful else "", "2019-01-02")
+
+
+def test_a_page_says_where_it_is_and_when_it_was_published() -> None:
+    head = (
+        '<link rel="canonical" href="/relative"><meta property="og:url" content="https://x.org/p?a=1&amp;b=2">'
+        '<script type="application/ld+json">{"@graph": [{"@type": "Page"}, {"datePublished": "2021-05-06"}]}</script>'
+        '<script type="application/ld+json">{broken</script><time datetime="2000-01-01" pubdate>then</time>'
+    )
+    parsed = html.parse(f"<html><head>{head}</head><body><p>Words.</p></body></html>")
+    assert (parsed.uri, parsed.published) == ("https://x.org/p?a=1&b=2", "2021-05-06")
+    info = described(Upload(Header("a", "default"), b"x"), "id", "0" * 64, "html", parsed)
+    assert (info.uri, info.published_at and info.published_at.year) == ("https://x.org/p?a=1&b=2", 2021)
+    sent = described(Upload(Header("a", "default", uri="https://mine"), b"x"), "id", "0" * 64, "html", parsed)
+    assert sent.uri == "https://mine"
+
+
+@pytest.mark.parametrize(
+    "script", ["[" * 100_000, '{"a":' * 10_000 + "1", '{"datePublished": {"x": 1}}', "[1, 2, null]", ""]
+)
+def test_hostile_descriptions_of_pages_say_nothing(script: str) -> None:
+    parsed = html.parse(f'<script type="application/ld+json">{script}</script><p>Words.</p>')
+    assert (parsed.text, parsed.published) == ("Words.", "")
