@@ -98,6 +98,13 @@ def test_a_query_of_common_words_only_still_asks_for_them(query: str) -> None:
     assert lexical.query_words(query)
 
 
+def test_common_words_are_left_out_where_there_are_others() -> None:
+    assert lexical.query_words("Who was the king of the Franks in 800?") == ("who", "king", "franks", "800")
+    assert lexical.query_words("to be or not to be") == ("to", "be", "or", "not")
+    assert lexical.query_words("The Who") == ("the", "who")
+    assert lexical.query_words("the of") == ("the", "of")
+
+
 def test_thai_vowels_stay_in_their_pairs(index: sqlite3.Connection) -> None:
     assert list(lexical.words("ที่นี่")) == ["ที่นี่", "นี่"]
     assert found(index, "กี่") == []
