@@ -3,7 +3,8 @@
 Sentences are made from QED, XQuAD (en, zh) and SciFact: a question with its answer as a statement, a sentence with
 words left out, a scientific claim. Unsupported ones are the same with another answer or number, or beside the passage
 that shares most words with them. Half of the passages are for fitting, the other half for the figures: the last table
-shows the constants that the first half gives, for services/reranker/calibration.py.
+shows the constants that the first half gives, for services/reranker/calibration.py. Passages come with token vectors as
+retrieval stores them.
 """
 
 import random
@@ -22,8 +23,10 @@ from bench.common.stats import estimate
 from bench.reranking import claims, data
 from bench.reranking.claims import Case
 from bench.reranking.logistic import Floats, area, fit
+from bench.reranking.stored import Storing
 from citemesh.kit.settings import load
 from citemesh.models import prepare
+from citemesh.models.token_vectors import StoredVectors
 from services.reranker.calibration import LATE, LEXICAL, Logistic, features
 from services.reranker.engines.late_interaction import LateInteractionEngine
 from services.reranker.settings import RerankerSettings
@@ -74,9 +77,10 @@ async def measure(report: Report) -> None:
     for case in cases:
         by_passage[case.passage].append(case)
     judged: list[Judged] = []
+    stored = Storing(prepare(settings.model, settings.models_dir))(list(by_passage))
     with show.progress(f"{len(cases)} cases", len(by_passage)) as step:
         for passage, some in by_passage.items():
-            judged += _judge(engine, passage, some)
+            judged += _judge(engine, passage, some, stored.get(passage))
             step()
     held_out = [one for one in judged if not _for_fitting(one)]
     _tell(report, held_out, settings.threshold)
@@ -94,11 +98,13 @@ def _cases(report: Report) -> list[Case]:
     ]
 
 
-def _judge(engine: LateInteractionEngine, passage: str, cases: Sequence[Case]) -> Iterator[Judged]:
+def _judge(
+    engine: LateInteractionEngine, passage: str, cases: Sequence[Case], stored: StoredVectors | None
+) -> Iterator[Judged]:
     """What the engine's own support() looks at, at the stretch that it chooses."""
     windows = windows_of([passage])
     numbers = {windows.span(number): number for number in range(len(windows.first))}
-    evidence = engine.evidence([case.sentence for case in cases], passage, lambda: True)
+    evidence = engine.evidence([case.sentence for case in cases], passage, lambda: True, stored)
     for case, (coverage, similarity) in zip(cases, evidence, strict=True):
         preferred = preference(windows, coverage, similarity)
         chosen = best_of_each(windows, preferred, preferred, coverage.shared)

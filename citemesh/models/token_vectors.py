@@ -1,24 +1,11 @@
 """Token vectors of a text as bytes: what retrieval stores at ingestion, and the reranker compares with a question.
 
-The layout, version 1, little-endian; n tokens of d dimensions take 16 + n · (6 + d) bytes:
-
-    offset        type          what
-    0             4 bytes       "CMTV"
-    4             u16           version, 1
-    6             u16           d, 1 to 128
-    8             u32           n, 0 to 65536
-    12            u32           characters of the text, in code points
-    16            u32 [n]       last code point of each token in the text, never descending
-    16 + 4n       f16 [n]       scale of each vector, 0 or more, finite
-    16 + 6n       i8  [n, d]    codes; a vector is its scale times its codes, of length one but for rounding
-
-One byte a dimension with a scale a vector: cosines move by .002 at most, by .0003 in the mean, and MaxSim orders
+Their layout is that of `vector_layout`. One byte a dimension with a scale a vector: cosines move by .002 at most, by .0003 in the mean, and MaxSim orders
 passages as it did (docs/adr/0008-embedding-engines.md); half floats would be twice as large.
 """
 
 import hashlib
 import json
-import struct
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,14 +13,12 @@ from numpy.typing import NDArray
 
 from citemesh.models.manifest import sha256_of
 from citemesh.models.prepared import PreparedModel
+from citemesh.models.vector_layout import HEADER, MOST_DIMENSIONS, MOST_TOKENS, VERSION, header, measures
+
+__all__ = ["CONTEXT_VERSION", "MOST_DIMENSIONS", "MOST_TOKENS", "StoredVectors", "digest_of", "pack", "unpack"]
 
 CONTEXT_VERSION = 1
 """Changes whenever the same chunk would be embedded as another text: under its title and headings, as version 1."""
-
-MOST_DIMENSIONS = 128
-MOST_TOKENS = 65536
-_MAGIC, _VERSION = b"CMTV", 1
-_HEADER = struct.Struct("<4sHHII")
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.uint32]
@@ -73,7 +58,7 @@ def pack(characters: int, places: NDArray[np.integer], vectors: Floats) -> bytes
     exact = np.abs(vectors).max(axis=1, initial=0) / 127
     scales = np.nextafter(exact.astype(np.float16), np.float16(np.inf))
     codes = np.rint(vectors / scales.astype(np.float32)[:, None]).astype(np.int8)
-    head = _HEADER.pack(_MAGIC, _VERSION, dimensions, count, characters)
+    head = header(dimensions, count, characters)
     return b"".join(
         (head, places.astype("<u4").tobytes(), scales.astype("<f2").tobytes(), np.ascontiguousarray(codes).tobytes())
     )
@@ -87,8 +72,10 @@ def unpack(packed: bytes, characters: int) -> StoredVectors:
 
     Raises ValueError that says what is wrong with the bytes.
     """
-    dimensions, count = _measures(packed, characters)
-    start = _HEADER.size
+    dimensions, count, length = measures(packed)
+    if length != characters:
+        raise ValueError(f"it is of a text of {length} characters, and this one has {characters}")
+    start = HEADER.size
     places = np.frombuffer(packed, "<u4", count, start)
     scales = np.frombuffer(packed, "<f2", count, start + 4 * count)
     codes = np.frombuffer(packed, np.int8, count * dimensions, start + 6 * count).reshape(count, dimensions)
@@ -97,22 +84,6 @@ def unpack(packed: bytes, characters: int) -> StoredVectors:
     if not bool((np.isfinite(scales) & (scales >= 0)).all()):
         raise ValueError("a scale is negative or not finite")
     return StoredVectors(places, codes, scales)
-
-
-def _measures(packed: bytes, characters: int) -> tuple[int, int]:
-    """Dimensions and tokens by the header. Raises ValueError where the bytes don't fit it, or it the text."""
-    if len(packed) < _HEADER.size:
-        raise ValueError(f"{len(packed)} bytes are too few")
-    magic, version, dimensions, count, length = _HEADER.unpack_from(packed)
-    if magic != _MAGIC or version != _VERSION:
-        raise ValueError(f"it is not in layout {_VERSION}")
-    if not 1 <= dimensions <= MOST_DIMENSIONS or count > MOST_TOKENS:
-        raise ValueError(f"it has {count} vectors of {dimensions} dimensions")
-    if len(packed) != _HEADER.size + count * (6 + dimensions):
-        raise ValueError(f"it has {len(packed)} bytes, which is another size than its header's")
-    if length != characters:
-        raise ValueError(f"it is of a text of {length} characters, and this one has {characters}")
-    return dimensions, count
 
 
 def digest_of(model: PreparedModel, layers: int = 0) -> str:
@@ -124,4 +95,4 @@ def digest_of(model: PreparedModel, layers: int = 0) -> str:
     projected = model.late_projection.is_file() and not layers
     projection = sha256_of(model.late_projection) if projected else ""
     decides = ["token-vectors", model.digest, layers, projection, model.query_prefix, model.passage_prefix]
-    return hashlib.sha256(json.dumps([*decides, CONTEXT_VERSION, _VERSION]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([*decides, CONTEXT_VERSION, VERSION]).encode()).hexdigest()

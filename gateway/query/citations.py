@@ -5,12 +5,13 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from citemesh.client.types import Candidate, Citation, Location, Source, Span, Support
+from citemesh.client.types import Citation, Location, Source, Span, Support
 from citemesh.errors import CiteMeshError
 from gateway.query.ports import RerankerPort
 from gateway.query.sentences import Sentence
 from gateway.query.telemetry import tracer
 from gateway.query.transcript import Transcript
+from gateway.query.vectors import TokenVectors, bounded
 
 log = logging.getLogger(__name__)
 LONGEST_SENTENCE = 8192
@@ -34,6 +35,7 @@ class Checker:
     Args:
         per_sentence: most citations of a sentence, those that the model marked rightly aside.
         timeout_s: longest wait for one check.
+        vectors: token vectors of the sources.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Checker:
         transcript: Transcript,
         timeout_s: float,
         per_sentence: int = 2,
+        vectors: TokenVectors | None = None,
     ) -> None:
         self._reranker = reranker
         # By place, not by number: passages of one document share a number.
@@ -50,6 +53,8 @@ class Checker:
         self._transcript = transcript
         self._timeout_s = timeout_s
         self._per_sentence = per_sentence
+        vectors = vectors or TokenVectors()
+        self._passages = bounded([vectors.candidate(place, source) for place, source in self._sources.items()])
         self._claims: asyncio.Queue[Claim | None] = asyncio.Queue()
         self.failed = False
         self.seconds = 0.0
@@ -89,10 +94,9 @@ class Checker:
         if not texts or self.failed or not self._sources:
             return ()
         started = asyncio.get_running_loop().time()
-        passages = [Candidate(place, source.text) for place, source in self._sources.items()]
         try:
             async with asyncio.timeout(self._timeout_s):
-                return await self._reranker.attribute(texts, passages, min(len(passages), MOST_SUPPORT))
+                return await self._reranker.attribute(texts, self._passages, min(len(self._passages), MOST_SUPPORT))
         except (CiteMeshError, TimeoutError) as error:
             log.warning("sentences go unchecked: %s", error)
             self.failed = True

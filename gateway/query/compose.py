@@ -20,6 +20,7 @@ from gateway.query.notices import Key
 from gateway.query.ports import Rooms
 from gateway.query.run import Draft, Run
 from gateway.query.tongues import script_of_tongue
+from gateway.query.vectors import TokenVectors
 from gateway.query.wording import ask_for
 
 TIMES = {"": 1.0, "short": 0.5, "standard": 1.0, "detailed": 4.0}
@@ -51,7 +52,8 @@ class Composer:
                     if not is_rooms(error):
                         raise
                     run.notices.append(_why(error))
-        return Draft(numbered([to_source(one) for one in ranking.passages[: self._limits.sources]]))
+        best = ranking.passages[: self._limits.sources]
+        return Draft(numbered([to_source(one) for one in best]), vectors=TokenVectors.of(it.passage for it in best))
 
     async def answer(self, run: Run, draft: Draft) -> None:
         """Writes the answer, or quotes it; what the reader should know of it is noted."""
@@ -63,7 +65,7 @@ class Composer:
 
     async def _generate(self, run: Run, draft: Draft, model: Model, packed: Packed) -> None:
         run.model = model.name
-        outcome = await self._write(run, model, packed)
+        outcome = await self._write(run, model, packed, draft.vectors)
         run.usage = outcome.usage
         if outcome.error is not None or not run.transcript.length:
             await self._carry_on(run, draft, outcome)
@@ -91,11 +93,11 @@ class Composer:
             run.notices.append("shortened")
         if packed.answer_tokens < asked:
             run.notices.append("limited")
-        return Draft(packed.sources, model, packed)
+        return Draft(packed.sources, model, packed, TokenVectors.of(it.passage for it in ranking.passages))
 
-    async def _write(self, run: Run, model: Model, packed: Packed) -> Outcome:
+    async def _write(self, run: Run, model: Model, packed: Packed, vectors: TokenVectors) -> Outcome:
         """Generation and the check of its sentences, side by side."""
-        checker = Checker(self._rooms.reranker, packed.sources, run.transcript, self._limits.cite_s)
+        checker = Checker(self._rooms.reranker, packed.sources, run.transcript, self._limits.cite_s, vectors=vectors)
         writer = Writer(self._rooms.generation, self._limits, run.transcript, checker)
         until = Deadline(run.deadline.at - self._limits.reserve_s)
         sampling = self._sampling(run.question, packed.answer_tokens)
@@ -142,7 +144,7 @@ class Composer:
         most = max(1, round(self._limits.extract_sentences * TIMES[run.question.length]))
         extractor = Extractor(self._rooms.reranker, replace(self._limits, extract_sentences=most))
         with run.steps.step("extract"):
-            quotes = await extractor.pick(run.plan.question, draft.sources)
+            quotes = await extractor.pick(run.plan.question, draft.sources, draft.vectors)
             await extractive.say(run.transcript, quotes)
 
 

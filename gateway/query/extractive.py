@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from citemesh.client.types import Candidate, Ranked, Source, Span
+from citemesh.client.types import Ranked, Source, Span
 from citemesh.errors import CiteMeshError
 from gateway.query.citations import LONGEST_SENTENCE, cite
 from gateway.query.language import joins_without_space
@@ -15,6 +15,7 @@ from gateway.query.limits import Limits
 from gateway.query.ports import RerankerPort
 from gateway.query.sentences import is_wide, split
 from gateway.query.transcript import Transcript
+from gateway.query.vectors import TokenVectors, bounded
 
 log = logging.getLogger(__name__)
 MOST_CANDIDATES = 40
@@ -39,16 +40,16 @@ class Extractor:
         self._reranker = reranker
         self._limits = limits
 
-    async def pick(self, question: str, sources: Sequence[Source]) -> list[Quote]:
+    async def pick(self, question: str, sources: Sequence[Source], vectors: TokenVectors | None = None) -> list[Quote]:
         """The best sentences in an order to read: by source number, then by place."""
         quotes = candidates(sources)
-        scores = await self._scores(question, quotes)
+        scores = await self._scores(question, quotes, vectors or TokenVectors())
         best = sorted(range(len(quotes)), key=lambda i: (-scores[i], i))[: self._limits.extract_sentences]
         return [_scored(quotes[i], scores[i]) for i in sorted(best)]
 
-    async def _scores(self, question: str, quotes: Sequence[Quote]) -> list[float]:
+    async def _scores(self, question: str, quotes: Sequence[Quote], vectors: TokenVectors) -> list[float]:
         """Scores from 0 to 1 by the reranker, by shared words where it is down."""
-        asked = [Candidate(str(i), quote.text) for i, quote in enumerate(quotes)]
+        asked = bounded([vectors.candidate(str(i), it.source, it.span, it.text) for i, it in enumerate(quotes)])
         try:
             async with asyncio.timeout(self._limits.extract_s):
                 ranked = await self._reranker.rerank(question, asked)

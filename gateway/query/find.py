@@ -10,6 +10,7 @@ from citemesh.errors import CiteMeshError
 from gateway.query.context import Scored
 from gateway.query.limits import Limits
 from gateway.query.ports import RerankerPort
+from gateway.query.vectors import bounded
 
 log = logging.getLogger(__name__)
 
@@ -41,8 +42,11 @@ class Ranker:
 
     async def _judge(self, query: str, passages: Sequence[Passage]) -> list[Scored]:
         # By place, not by chunk: two collections may hold the same chunk.
-        candidates = [Candidate(str(at), p.text, p.fused) for at, p in enumerate(passages)]
-        ranked = await self._reranker.rerank(query, candidates)
+        candidates = [
+            Candidate(str(at), p.text, p.fused, p.token_vectors, p.token_vectors_digest)
+            for at, p in enumerate(passages)
+        ]
+        ranked = await self._reranker.rerank(query, bounded(candidates))
         by_id = {str(at): passage for at, passage in enumerate(passages)}
         return [Scored(by_id[one.id], one.score) for one in ranked if one.id in by_id]
 

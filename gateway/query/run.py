@@ -12,6 +12,7 @@ from gateway.query.searching import Sequences
 from gateway.query.standalone import Exchange
 from gateway.query.telemetry import Steps
 from gateway.query.transcript import Transcript
+from gateway.query.vectors import TokenVectors
 from gateway.query.wording import speaks_chinese
 from gateway.threads.owner import NOBODY, Owner
 
@@ -67,8 +68,9 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What an answer is made of: numbered sources and, where a model can write, its prompt."""
+    """What an answer is made of: numbered sources, their token vectors and, where a model can write, its prompt."""
 
     sources: tuple[Source, ...]
     model: Model | None = None
     packed: Packed | None = None
+    vectors: TokenVectors = field(default_factory=TokenVectors)

@@ -39,7 +39,9 @@ class Searcher:
         Raises NotFound for an unknown collection, Unavailable where search is down.
         """
         names = collections(question)
-        asked = Search(query, top_k=top_k, mode="hybrid", filter=chosen(question), with_token_ids=True)
+        asked = Search(
+            query, top_k=top_k, mode="hybrid", filter=chosen(question), with_token_ids=True, with_token_vectors=True
+        )
         answers = await self._together([replace(asked, collection=name) for name in names])
         notices = dict.fromkeys(chain.from_iterable(answer.notices for answer in answers))
         sequences = tuple((name, answer.sequence) for name, answer in zip(names, answers, strict=True))

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from citemesh.api.common.v1 import span_pb2
 from citemesh.api.reranker.v1 import reranker_service_pb2 as pb
 from citemesh.errors import InvalidInput
-from services.reranker.engine import Candidate, Ranked, Support
+from citemesh.models.token_vectors import StoredVectors, unpack
+from services.reranker.engine import Candidate, Ranked, StoredForm, Support
 
 MAX_QUERY = 32768
 MAX_TEXT = 65536
@@ -33,14 +34,14 @@ def max_support(request: pb.AttributeRequest) -> int:
     return _within("max_support", request.max_support, 0, MAX_SUPPORT) or DEFAULT_SUPPORT
 
 
-def candidates(request: pb.RerankRequest) -> list[Candidate]:
-    """The candidates of a Rerank."""
-    return _candidates("candidates", request.candidates, MAX_CANDIDATES)
+def candidates(request: pb.RerankRequest, form: StoredForm | None) -> list[Candidate]:
+    """The candidates of a Rerank. form: the token vectors that the engine can use; others are left out."""
+    return _candidates("candidates", request.candidates, MAX_CANDIDATES, form)
 
 
-def passages(request: pb.AttributeRequest) -> list[Candidate]:
-    """The passages of an Attribute."""
-    return _candidates("passages", request.passages, MAX_PASSAGES)
+def passages(request: pb.AttributeRequest, form: StoredForm | None) -> list[Candidate]:
+    """The passages of an Attribute. form: as for candidates."""
+    return _candidates("passages", request.passages, MAX_PASSAGES, form)
 
 
 def sentences(request: pb.AttributeRequest) -> list[str]:
@@ -77,7 +78,7 @@ def _support(support: Support, passages: Sequence[Candidate], threshold: float) 
     )
 
 
-def _candidates(field: str, messages: Sequence[pb.Candidate], most: int) -> list[Candidate]:
+def _candidates(field: str, messages: Sequence[pb.Candidate], most: int, form: StoredForm | None) -> list[Candidate]:
     _count(field, len(messages), 0, most)
     seen: dict[str, int] = {}
     made = []
@@ -88,18 +89,33 @@ def _candidates(field: str, messages: Sequence[pb.Candidate], most: int) -> list
             fault = f"{message.id!r} is the id of {field}[{seen[message.id]}] too"
             raise InvalidInput(f"{field}[{n}].id", fault, "give every passage an id of its own")
         seen[message.id] = n
-        made.append(_candidate(f"{field}[{n}]", message))
+        made.append(_candidate(f"{field}[{n}]", message, form))
     return made
 
 
-def _candidate(field: str, message: pb.Candidate) -> Candidate:
+def _candidate(field: str, message: pb.Candidate, form: StoredForm | None) -> Candidate:
     text = _text(f"{field}.text", message.text, MAX_TEXT, blank=True)
+    vectors = _vectors(f"{field}.token_vectors", message, form)
     if not message.HasField("retrieval_score"):
-        return Candidate(message.id, text)
+        return Candidate(message.id, text, None, vectors)
     if not math.isfinite(message.retrieval_score):
         fault = f"is {message.retrieval_score}"
         raise InvalidInput(f"{field}.retrieval_score", fault, "send a finite number or leave it out")
-    return Candidate(message.id, text, message.retrieval_score)
+    return Candidate(message.id, text, message.retrieval_score, vectors)
+
+
+def _vectors(field: str, message: pb.Candidate, form: StoredForm | None) -> StoredVectors | None:
+    """The candidate's token vectors; None where there are none, or they are of another model and so mean nothing."""
+    if not message.token_vectors or form is None or message.token_vectors_digest != form.digest:
+        return None
+    try:
+        vectors = unpack(message.token_vectors, len(message.text))
+    except ValueError as fault:
+        raise InvalidInput(field, str(fault), "send them as retrieval answered them, or leave them out") from None
+    if vectors.codes.shape[1] != form.dimensions:
+        other = f"has vectors of {vectors.codes.shape[1]} dimensions, and {form.dimensions} are wanted"
+        raise InvalidInput(field, other, "send them as retrieval answered them, or leave them out")
+    return vectors if len(vectors.places) else None
 
 
 def _text(field: str, text: str, longest: int, *, blank: bool = False) -> str:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer
 from transformers import AutoConfig, AutoModel
 from transformers.utils import logging as transformers_logging
 
 from citemesh.errors import DeadlineExceeded, PreconditionFailed
+from citemesh.models.literal import frame, literal_tokenizer
 from services.reranker.cache import TokenVectors
 from services.reranker.engine import Alive
 from services.reranker.maxsim import Floats
@@ -41,13 +41,16 @@ class TokenEncoder:
             and nothing of them is left out.
         layers: how many of the model's layers to use, from the first; 0, or as many as it has, uses all.
         device: torch's name of where the model runs, such as cpu or cuda:0.
+
+    Attributes:
+        cut: whether fewer layers are used than the model has.
     """
 
     def __init__(self, directory: Path, max_tokens: int, layers: int = 0, device: str = "cpu") -> None:
         self._device = torch.device(device)
         try:
-            self._tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
-            model, cut = _model(directory, layers, _dtype(self._device))
+            self._tokenizer = literal_tokenizer(directory)
+            model, self.cut = _model(directory, layers, _dtype(self._device))
             self._model = model.to(self._device)
         except Exception as fault:  # tokenizers raises no narrower one
             raise PreconditionFailed(
@@ -55,14 +58,10 @@ class TokenEncoder:
                 f"the embedding model at {directory} can't be loaded: {fault}",
                 "prepare it again, or set CITEMESH_RERANKER_MODEL",
             ) from fault
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
-        self._tokenizer.encode_special_tokens = True  # a passage that spells </s> is text
-        special = self._tokenizer.encode("").ids  # what opens and closes every sequence
-        self._opening, self._closing = special[:1], special[-1:]
+        self._opening, self._closing = map(list, frame(self._tokenizer))
         self._max_tokens = max_tokens
         # The projection was made from the last layer; other layers lie in other directions.
-        projection = None if cut else _projection(directory)
+        projection = None if self.cut else _projection(directory)
         self._projection = None if projection is None else projection.to(self._device)
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:

@@ -4,8 +4,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from citemesh.models.token_vectors import StoredVectors
+
 Alive = Callable[[], bool]
 """Says whether anybody still waits for the answer; engines ask between batches and stop with DeadlineExceeded."""
+
+
+Stored = Sequence[StoredVectors | None]
+"""Token vectors that came with the texts, one entry a text, in the form that the engine says; empty: none came."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredForm:
+    """The token vectors that an engine can use instead of reading a passage: their digest and their width."""
+
+    digest: str
+    dimensions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +29,7 @@ class Candidate:
     id: str
     text: str
     retrieval_score: float | None = None
+    vectors: StoredVectors | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +62,22 @@ class Engine(Protocol):
     def name(self) -> str:
         """The model's name, as answers carry it."""
 
+    @property
+    def stored_form(self) -> StoredForm | None:
+        """The token vectors that it can use; None where it uses none. Known after load."""
+
     def load(self) -> None:
         """Makes the engine ready. Raises PreconditionFailed where the model can't be had."""
 
-    def relevance(self, query: str, texts: Sequence[str], alive: Alive) -> list[float]:
+    def relevance(self, query: str, texts: Sequence[str], alive: Alive, stored: Stored = ()) -> list[float]:
         """One score a text, in their order, finite, higher is better; comparable within one call only.
 
         Raises DeadlineExceeded once nobody waits any more.
         """
 
-    def support(self, sentences: Sequence[str], texts: Sequence[str], alive: Alive) -> list[list[Support]]:
+    def support(
+        self, sentences: Sequence[str], texts: Sequence[str], alive: Alive, stored: Stored = ()
+    ) -> list[list[Support]]:
         """For each sentence the passages that could support it, best first, at most one entry a passage.
 
         An entry's stretch shares a content word, a number or a CJK character with its sentence; a passage without

@@ -29,10 +29,10 @@ def nearest(query: Floats, tokens: Floats, starts: Ints, ends: Ints) -> Floats:
     return best
 
 
-def maxsim(query: Floats, weights: Floats, passages: Sequence[Vectors]) -> Floats:
+def maxsim(query: Floats, weights: Floats, passages: Sequence[Vectors | Floats]) -> Floats:
     """Weighted mean of the highest cosines of each passage: [passages], -1 to 1."""
     ends = np.cumsum([len(passage) for passage in passages], dtype=np.int64)
     starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
-    tokens = np.concatenate(passages).astype(np.float32)
+    tokens = np.concatenate(passages).astype(np.float32, copy=False)
     best = nearest(query, tokens, starts, ends)
     return np.asarray(weights @ best / max(float(weights.sum()), 1e-6), np.float32)

@@ -9,6 +9,9 @@ from services.reranker.cache import VectorCache
 
 _meter = telemetry.meter(__name__)
 waits = _meter.create_histogram("citemesh.reranker.queue.wait", "s", "Time that calls waited for a worker.")
+passages = _meter.create_counter(
+    "citemesh.reranker.passages", "{passage}", "Passages by whether usable token vectors came with them."
+)
 dropped = _meter.create_counter("citemesh.reranker.dropped", "{request}", "Calls not worked on, by reason: full, left.")
 
 

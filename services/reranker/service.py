@@ -1,6 +1,6 @@
 """RerankerService over an engine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import grpc
@@ -11,7 +11,8 @@ from citemesh.kit import telemetry
 from citemesh.kit.deadline import current_priority, remaining_s
 from services.reranker import convert
 from services.reranker.blend import rank
-from services.reranker.engine import Alive, Engine
+from services.reranker.engine import Alive, Candidate, Engine, Stored
+from services.reranker.metrics import passages as judged
 from services.reranker.pool import WorkPool
 
 T = TypeVar("T")
@@ -38,24 +39,35 @@ class RerankerService(pb_grpc.RerankerServiceServicer):
 
     async def Rerank(self, request: pb.RerankRequest, context: Context) -> pb.RerankResponse:
         """Orders passages."""
-        query, candidates = convert.query(request), convert.candidates(request)
+        query, candidates = convert.query(request), convert.candidates(request, self._engine.stored_form)
         top_k = convert.top_k(request)
-        texts = [candidate.text for candidate in candidates]
+        texts, stored = _parts(candidates)
         with _tracer.start_as_current_span("citemesh.rerank") as span:
             span.set_attribute("citemesh.candidates", len(texts))
-            scores = await self._run("reranking", lambda alive: self._engine.relevance(query, texts, alive))
+            scores = await self._run("reranking", lambda alive: self._engine.relevance(query, texts, alive, stored))
         return convert.rerank_response(rank(candidates, scores, self._blend_weight, top_k), self._engine.name)
 
     async def Attribute(self, request: pb.AttributeRequest, context: Context) -> pb.AttributeResponse:
         """Finds what supports each sentence."""
-        sentences, passages = convert.sentences(request), convert.passages(request)
+        sentences, passages = convert.sentences(request), convert.passages(request, self._engine.stored_form)
         most = convert.max_support(request)
-        texts = [passage.text for passage in passages]
+        texts, stored = _parts(passages)
         with _tracer.start_as_current_span("citemesh.attribute") as span:
             span.set_attribute("citemesh.sentences", len(sentences))
             span.set_attribute("citemesh.candidates", len(texts))
-            found = await self._run("checking support", lambda alive: self._engine.support(sentences, texts, alive))
+            found = await self._run(
+                "checking support", lambda alive: self._engine.support(sentences, texts, alive, stored)
+            )
         return convert.attribute_response(found, passages, most, self._threshold, self._engine.name)
 
     async def _run(self, what: str, work: Callable[[Alive], T]) -> T:
         return await self._pool.run(what, work, current_priority(), remaining_s(self._timeout_s))
+
+
+def _parts(candidates: Sequence[Candidate]) -> tuple[list[str], Stored]:
+    """Texts, and the vectors that came with them; counts how many did."""
+    stored = [candidate.vectors for candidate in candidates]
+    came = sum(vectors is not None for vectors in stored)
+    judged.add(came, {"citemesh.reranker.vectors": "came"})
+    judged.add(len(stored) - came, {"citemesh.reranker.vectors": "missing"})
+    return [candidate.text for candidate in candidates], stored

@@ -22,7 +22,10 @@ class RerankerSettings(RoomSettings):
     )
     max_tokens: int = Field(512, ge=32, le=8192, description="Most tokens in one sequence that the model sees.")
     layers: int = Field(
-        6, ge=0, le=200, description="Layers of the embedding model that late interaction uses; 0 uses all."
+        0,
+        ge=0,
+        le=200,
+        description="Layers of the embedding model that late interaction uses; 0 uses all, as stored vectors do.",
     )
     device: str = Field("cpu", description="Where the model runs, as torch names it, such as cpu or cuda:0.")
     cache_mib: int = Field(

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from citemesh.api.reranker.v1 import reranker_service_pb2 as pb
@@ -15,7 +16,8 @@ from citemesh.client.types import Candidate
 from citemesh.errors import DeadlineExceeded, InvalidInput, Overloaded
 from citemesh.kit import deadline
 from citemesh.kit.server import Server
-from services.reranker.engine import Alive, Engine, Support
+from citemesh.models.token_vectors import StoredVectors, pack
+from services.reranker.engine import Alive, Engine, Stored, StoredForm, Support
 from services.reranker.main import room_of
 from services.reranker.pool import WorkPool
 from services.reranker.settings import RerankerSettings
@@ -32,17 +34,20 @@ class SlowEngine:
     """Works until it is released or nobody waits; remembers what it saw."""
 
     name = "slow"
+    stored_form = StoredForm("d" * 64, 4)
 
     def __init__(self) -> None:
         self.release = threading.Event()
         self.begun: list[str] = []
         self.left: list[str] = []
         self.fault: Exception | None = None
+        self.stored: list[list[StoredVectors | None]] = []
 
     def load(self) -> None:
         pass
 
-    def relevance(self, query: str, texts: Sequence[str], alive: Alive) -> list[float]:
+    def relevance(self, query: str, texts: Sequence[str], alive: Alive, stored: Stored = ()) -> list[float]:
+        self.stored.append(list(stored))
         self.begun.append(query)
         while not self.release.wait(0.005):
             if not alive():
@@ -52,7 +57,10 @@ class SlowEngine:
             raise self.fault
         return [1.0] * len(texts)
 
-    def support(self, sentences: Sequence[str], texts: Sequence[str], alive: Alive) -> list[list[Support]]:
+    def support(
+        self, sentences: Sequence[str], texts: Sequence[str], alive: Alive, stored: Stored = ()
+    ) -> list[list[Support]]:
+        self.stored.append(list(stored))
         return [[] for _ in sentences]
 
 
@@ -190,6 +198,48 @@ async def test_the_threshold_decides_what_counts_as_supported(engine: Engine, tm
         async with serving(engine, tmp_path, threshold=threshold) as mesh:
             [[support]] = await mesh.reranker.attribute(["Paris is the capital."], [PARIS])
             assert support.supported is supported
+
+
+FORM = StoredForm("d" * 64, 4)
+
+
+def vectors_of(text: str, dimensions: int = 4) -> bytes:
+    """One vector a character."""
+    return pack(len(text), np.arange(len(text)), np.eye(dimensions, dtype=np.float32)[np.arange(len(text)) % 4])
+
+
+async def test_token_vectors_of_the_engines_own_form_reach_it(tmp_path: Path) -> None:
+    slow = SlowEngine()
+    slow.release.set()
+    own = Candidate("own", "字 ab", 0.5, vectors_of("字 ab"), FORM.digest)
+    other = Candidate("other", "x", 0.5, b"anything", "e" * 64)
+    async with serving(slow, tmp_path) as mesh:
+        await mesh.reranker.rerank("q", [other, own, PARIS])
+        await mesh.reranker.attribute(["A sentence."], [PARIS, own])
+    (none, came, nothing), (missing, again) = slow.stored
+    assert none is nothing is missing is None, "another model's are not used, and not looked at"
+    assert came is not None
+    assert again is not None
+    assert came.places.tolist() == [0, 1, 2, 3]
+    assert came.vectors.argmax(axis=1).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("packed", "said"),
+    [
+        (b"short", "few"),
+        (vectors_of("abcd")[:-1], "size"),
+        (vectors_of("abc"), "3 characters, and this one has 4"),
+        (pack(4, np.arange(4), np.eye(4, 8, dtype=np.float32)), "8 dimensions, and 4 are wanted"),
+    ],
+)
+async def test_bad_token_vectors_are_refused_by_name(tmp_path: Path, packed: bytes, said: str) -> None:
+    bad = Candidate("bad", "abcd", 0.5, packed, FORM.digest)
+    async with serving(SlowEngine(), tmp_path) as mesh:
+        with pytest.raises(InvalidInput, match=rf"candidates\[1\]\.token_vectors: .*{said}"):
+            await mesh.reranker.rerank("q", [PARIS, bad])
+        with pytest.raises(InvalidInput, match=rf"passages\[0\]\.token_vectors: .*{said}"):
+            await mesh.reranker.attribute(["s"], [bad])
 
 
 async def test_a_full_queue_refuses_at_once(tmp_path: Path) -> None:

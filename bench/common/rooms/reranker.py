@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 from citemesh.client.types import Candidate, Ranked, Span, Support
 from citemesh.kit.settings import load
+from citemesh.models.token_vectors import StoredVectors, unpack
 from services.reranker.blend import rank
 from services.reranker.engine import Candidate as EngineCandidate
 from services.reranker.engine import Engine
@@ -25,9 +26,9 @@ class LocalReranker:
 
     async def rerank(self, query: str, candidates: Sequence[Candidate], top_k: int = 0) -> tuple[Ranked, ...]:
         """Candidates, best first."""
-        texts = [candidate.text for candidate in candidates]
+        texts, stored = [candidate.text for candidate in candidates], self._stored(candidates)
         scores = await self._pool.run(
-            "reranking", lambda alive: self._engine.relevance(query, texts, alive), 0, self._settings.timeout_s
+            "reranking", lambda alive: self._engine.relevance(query, texts, alive, stored), 0, self._settings.timeout_s
         )
         given = [EngineCandidate(c.id, c.text, c.retrieval_score) for c in candidates]
         ranked = rank(given, scores, self._settings.blend_weight, top_k or len(given))
@@ -37,11 +38,19 @@ class LocalReranker:
         self, sentences: Sequence[str], passages: Sequence[Candidate], max_support: int = 3
     ) -> tuple[tuple[Support, ...], ...]:
         """For each sentence, the passages that support it."""
-        texts = [passage.text for passage in passages]
+        texts, stored = [passage.text for passage in passages], self._stored(passages)
         found = await self._pool.run(
-            "checking", lambda alive: self._engine.support(sentences, texts, alive), 0, self._settings.timeout_s
+            "checking", lambda alive: self._engine.support(sentences, texts, alive, stored), 0, self._settings.timeout_s
         )
         return tuple(tuple(self._support(one, passages) for one in each[:max_support]) for each in found)
+
+    def _stored(self, candidates: Sequence[Candidate]) -> list[StoredVectors | None]:
+        """Vectors that came with the candidates and are of this engine's form."""
+        form = self._engine.stored_form
+        return [
+            unpack(c.token_vectors, len(c.text)) if form and c.token_vectors_digest == form.digest else None
+            for c in candidates
+        ]
 
     def _support(self, one: EngineSupport, passages: Sequence[Candidate]) -> Support:
         supported = one.score >= self._settings.threshold

@@ -11,7 +11,7 @@ from transformers.utils import logging as transformers_logging
 from citemesh.errors import DeadlineExceeded, PreconditionFailed
 from citemesh.models.prepared import PreparedModel
 from services.reranker.coverage import Coverage, CoverageIndex
-from services.reranker.engine import Alive, Support
+from services.reranker.engine import Alive, Stored, Support
 from services.reranker.support import best_of_each, preference
 from services.reranker.surrogates import whole_characters
 from services.reranker.windows import Floats, Windows, windows_of
@@ -34,6 +34,8 @@ class CrossEncoderEngine:
         threads: of a forward pass; torch has one such number for the process.
         device: torch's name of where the model runs.
     """
+
+    stored_form = None
 
     def __init__(
         self, prepare: Callable[[], PreparedModel], *, max_tokens: int = 512, threads: int = 1, device: str = "cpu"
@@ -69,13 +71,15 @@ class CrossEncoderEngine:
             ) from fault
         self._positive = positive_label(self._network.config.id2label)
 
-    def relevance(self, query: str, texts: Sequence[str], alive: Alive) -> list[float]:
+    def relevance(self, query: str, texts: Sequence[str], alive: Alive, stored: Stored = ()) -> list[float]:
         """Probability of each text's pair with the query, 0 to 1; equal texts are read once."""
         distinct = {text: n for n, text in enumerate(dict.fromkeys(texts))}
         scores = self._judge([(query, text) for text in distinct], alive)
         return [scores[distinct[text]] for text in texts]
 
-    def support(self, sentences: Sequence[str], texts: Sequence[str], alive: Alive) -> list[list[Support]]:
+    def support(
+        self, sentences: Sequence[str], texts: Sequence[str], alive: Alive, stored: Stored = ()
+    ) -> list[list[Support]]:
         """Probability that a stretch entails a sentence, for the stretches that hold most of its words.
 
         Numbers and names of the sentence that the whole passage lacks take most and half of the score.
@@ -102,7 +106,7 @@ class CrossEncoderEngine:
         stretch = texts[windows.passage[window]][start:end]
         return (sentence, stretch) if self._network.config.num_labels == 1 else (stretch, sentence)
 
-    def _judge(self, pairs: Sequence[Pair], alive: Alive) -> list[float]:
+    def _judge(self, pairs: Sequence[Pair], alive: Alive, stored: Stored = ()) -> list[float]:
         scores = [0.0] * len(pairs)
         for batch in self._batches(pairs):
             if not alive():

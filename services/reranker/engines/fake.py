@@ -7,7 +7,7 @@ import numpy as np
 from citemesh.errors import DeadlineExceeded
 from services.reranker.calibration import LEXICAL, features
 from services.reranker.coverage import CoverageIndex
-from services.reranker.engine import Alive, Support
+from services.reranker.engine import Alive, Stored, Support
 from services.reranker.support import best_of_each, preference
 from services.reranker.windows import Floats, windows_of
 from services.reranker.words import words_of
@@ -17,11 +17,12 @@ class FakeEngine:
     """Share of the query's words that a passage holds, longer words counting more."""
 
     name = "fake-overlap"
+    stored_form = None
 
     def load(self) -> None:
         """There is nothing to load."""
 
-    def relevance(self, query: str, texts: Sequence[str], alive: Alive) -> list[float]:
+    def relevance(self, query: str, texts: Sequence[str], alive: Alive, stored: Stored = ()) -> list[float]:
         """Weighted share of the query's words in each text, 0 to 1."""
         if not alive():
             raise DeadlineExceeded("reranking")
@@ -30,7 +31,9 @@ class FakeEngine:
         total = sum(weights.values()) or 1.0
         return [sum(weights.get(word, 0.0) for word in words_of(text).compared) / total for text in texts]
 
-    def support(self, sentences: Sequence[str], texts: Sequence[str], alive: Alive) -> list[list[Support]]:
+    def support(
+        self, sentences: Sequence[str], texts: Sequence[str], alive: Alive, stored: Stored = ()
+    ) -> list[list[Support]]:
         """Calibrated coverage of each sentence."""
         windows = windows_of(texts)
         index = CoverageIndex(texts, windows)
