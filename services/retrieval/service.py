@@ -73,7 +73,7 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
         if query.mode == "lexical":
             return query
         with metrics.tracer.start_as_current_span("citemesh.embed"):
-            vector = await self._embeddings.query(query.text)
+            vector = await self._embeddings.readable(query.text)
         return replace(query, vector=vector, embedding=self._embeddings.encoder.embedding)
 
 

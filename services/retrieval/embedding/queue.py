@@ -99,6 +99,14 @@ class EmbeddingQueue:
             raise Overloaded("the queue of queries to embed", 1.0)
         return await self._cache.get(text)
 
+    async def readable(self, text: str) -> Vector | None:
+        """As `query`; None for a text that the model can't read, whose vector would mean nothing."""
+        if text not in self._cache:
+            [rate] = await self._ask(self.encoder.unknown_rate, [text])
+            if rate > self._limits.unreadable_share:
+                return None
+        return await self.query(text)
+
     async def passages(self, texts: Sequence[str]) -> Vector:
         """Vectors of passages, shape (len(texts), dimension). Raises Unavailable."""
         return (await self.chunks(texts, [len(text) for text in texts]))[0]
@@ -129,11 +137,6 @@ class EmbeddingQueue:
         """Places of the passages that the model can't read: it lacks too many of their characters."""
         rates = await self.in_thread(self.encoder.unknown_rate, texts)
         return frozenset(at for at, rate in enumerate(rates) if rate > self._limits.unreadable_share)
-
-    async def reads(self, query: str) -> bool:
-        """Whether the model can read a query. Raises Unavailable."""
-        [rate] = await self._ask(self.encoder.unknown_rate, [query])
-        return rate <= self._limits.unreadable_share
 
     async def in_thread(self, work: Callable[..., T], *arguments: object) -> T:
         """Runs work on passages beside the event loop; queries have a thread of their own."""

@@ -281,7 +281,7 @@ async def test_what_waits_at_the_end_is_refused() -> None:
 async def test_what_the_model_cannot_read_is_told() -> None:
     queue = await started(FakeEncoder(unreadable="字"), Load(unreadable_share=0.5))
     assert await queue.unreadable(["字字", "字a", "字ab", "", "  "]) == {0}
-    assert not await queue.reads("字字字a")
-    assert await queue.reads("字 a")
-    assert await queue.reads("?")
+    assert await queue.readable("字字字a") is None
+    for text in ("字 a", "?", "字 a"):
+        assert (await queue.readable(text)) is not None
     await queue.stop()
