@@ -15,6 +15,7 @@ from services.retrieval.ingest.upload import End, Header, Part, Progress, Report
 from services.retrieval.pipeline import Pipeline, failed
 
 _UNREAD_REPORTS = 64
+_REMEMBERED_MARKS = 65_536
 _Reports = asyncio.Queue[Progress | None]
 
 
@@ -62,7 +63,7 @@ class _Stream:
         self._parts = parts
         self._report = report
         self._documents: set[asyncio.Task[None]] = set()
-        self._seen: set[str] = set()
+        self._seen: dict[int, None] = {}
 
     async def run(self) -> None:
         """Ends when the last document had its last report."""
@@ -145,11 +146,15 @@ class _Stream:
         return part
 
     def _check_mark(self, header: Header) -> None:
-        if header.correlation_id in self._seen:
+        """Raises IngestFault for a mark that is not new. The last ones are remembered, as hashes, and no more."""
+        mark = hash(header.correlation_id)
+        if mark in self._seen:
             raise IngestFault(
                 "INVALID_HEADER", "correlation_id: it was used in this stream", "send a new one each time"
             )
-        self._seen.add(header.correlation_id)
+        self._seen[mark] = None
+        if len(self._seen) > _REMEMBERED_MARKS:
+            del self._seen[next(iter(self._seen))]
 
 
 def _another_size(header: Header, came: str) -> IngestFault:
