@@ -16,6 +16,7 @@ from services.retrieval.embedding.queue import EmbeddingQueue, Load
 from services.retrieval.engine import DEFAULT_COLLECTION, Engine
 from services.retrieval.fuse import Weights
 from services.retrieval.guard import GuardedEngine
+from services.retrieval.index.kinds import IndexChoice
 from services.retrieval.ingest.budget import Budget
 from services.retrieval.ingest.chunk import ChunkSize
 from services.retrieval.ingest.reader import DirectReader, DocumentReader, ProcessReader
@@ -114,10 +115,33 @@ def engine_of(settings: RetrievalSettings) -> Engine:
     if settings.engine == "fake":
         from services.retrieval.engines.fake import FakeEngine
 
-        return FakeEngine(weights)
+        return FakeEngine(weights, settings.near_duplicate)
     from services.retrieval.engines.durable import DurableEngine
 
-    return DurableEngine(settings.state_dir / "store", weights, settings.candidates, settings.snapshot_after)
+    return DurableEngine(
+        settings.state_dir / "store",
+        weights,
+        settings.candidates,
+        settings.snapshot_after,
+        index=index_of(settings),
+        index_threads=settings.index_threads,
+        near_duplicate=settings.near_duplicate,
+    )
+
+
+def index_of(settings: RetrievalSettings) -> IndexChoice:
+    """The index that the settings describe."""
+    return IndexChoice(
+        kind=settings.index_kind,
+        flat_up_to=settings.index_flat_up_to,
+        hnsw_up_to=settings.index_hnsw_up_to,
+        factory=settings.index_factory,
+        links=settings.index_links,
+        ef_construction=settings.index_ef_construction,
+        ef_search=settings.index_ef_search,
+        probes=settings.index_probes,
+        gpu=settings.index_device == "gpu",
+    )
 
 
 def encoder_of(settings: RetrievalSettings) -> Encoder:

@@ -82,6 +82,26 @@ class RetrievalSettings(RoomSettings):
     snapshot_after: int = Field(
         20_000, ge=1, le=100_000_000, description="Changed chunks after which an index is written out."
     )
+    index_kind: Literal["auto", "flat", "hnsw", "ivf"] = Field(
+        "auto", description="Vector index: exact, a graph, inverted lists; auto goes by a collection's size."
+    )
+    index_flat_up_to: int = Field(
+        50_000, ge=0, le=1_000_000_000, description="Most vectors of a collection that auto searches exactly."
+    )
+    index_hnsw_up_to: int = Field(
+        2_000_000, ge=0, le=1_000_000_000, description="Most vectors that auto keeps in a graph; more go into lists."
+    )
+    index_factory: str = Field(
+        "", max_length=200, description="FAISS factory string in place of hnsw and ivf, such as HNSW32,SQ8."
+    )
+    index_links: int = Field(32, ge=4, le=128, description="Neighbours of a vector in the graph.")
+    index_ef_construction: int = Field(80, ge=8, le=2000, description="Candidates while the graph is built.")
+    index_ef_search: int = Field(96, ge=1, le=10_000, description="Candidates while the graph is searched.")
+    index_probes: float = Field(0.05, gt=0, le=1, description="Share of the inverted lists that are searched.")
+    index_device: Literal["cpu", "gpu"] = Field(
+        "cpu", description="Where a large index is searched; gpu needs the package faiss-gpu."
+    )
+    index_threads: int = Field(1, ge=1, le=256, description="Threads that build an index in the background.")
 
     shard: int | None = Field(
         None,

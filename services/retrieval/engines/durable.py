@@ -7,12 +7,14 @@ the index and everything else from the store, so that a deleted chunk can't be a
 import asyncio
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
 from citemesh.errors import NotSupported, PreconditionFailed, Unavailable
+from services.retrieval import near
 from services.retrieval.engine import (
     Chunk,
     CollectionInfo,
@@ -28,6 +30,8 @@ from services.retrieval.engine import (
 from services.retrieval.engines.durable_search import DurableSearch
 from services.retrieval.fuse import EVEN, Weights
 from services.retrieval.index.keeper import IndexChange, IndexKeeper
+from services.retrieval.index.kinds import IndexChoice
+from services.retrieval.index.tender import IndexTender
 from services.retrieval.store import changes, chunks, collections, documents, schema, words
 from services.retrieval.store import tokens as tokens_of
 from services.retrieval.store.database import Database, Transaction
@@ -46,12 +50,17 @@ class DurableEngine:
         candidates: int = 100,
         snapshot_after: int = 20_000,
         readers: int = 4,
+        index: IndexChoice | None = None,
+        index_threads: int = 1,
+        near_duplicate: float = near.THRESHOLD,
     ) -> None:
         self._directory = directory
         self._readers = readers
         self._lock = StoreLock(directory / "lock")
-        self._indexes = IndexKeeper(directory, snapshot_after)
-        self._search = DurableSearch(self._indexes, weights, candidates)
+        self._indexes = IndexKeeper(directory, snapshot_after, index or IndexChoice())
+        self._tender: IndexTender | None = None
+        self._index_threads = index_threads
+        self._search = DurableSearch(self._indexes, weights, candidates, near_duplicate)
         self._database: Database | None = None
 
     async def open(self) -> None:
@@ -68,9 +77,14 @@ class DurableEngine:
         except BaseException:
             await self.close()
             raise
+        self._tender = IndexTender(self._indexes, self._database.read_here, self._index_threads)
+        self._tender.start()
 
     async def close(self) -> None:
         """Writes the snapshots and frees the store."""
+        if self._tender is not None:
+            await asyncio.to_thread(self._tender.stop)
+            self._tender = None
         if self._database is not None:
             await self._database.close(last=self._indexes.save_all)
             self._database = None
@@ -79,6 +93,10 @@ class DurableEngine:
     async def healthy(self) -> bool:
         """Whether the store answers."""
         return await self._read(changes.last) is not None
+
+    async def settle(self, timeout_s: float = 60.0) -> bool:
+        """Waits until the indexes need no work in the background; False where that took too long."""
+        return self._tender is not None and await asyncio.to_thread(self._tender.settle, timeout_s)
 
     async def create(self, name: str, embedding: Embedding) -> CollectionInfo:
         """Makes a collection."""
@@ -93,7 +111,7 @@ class DurableEngine:
 
     async def collection(self, name: str) -> CollectionInfo:
         """Reads a collection."""
-        return await self._read(lambda connection: collections.info(connection, name))
+        return await self._read(lambda connection: self._info(connection, collections.info(connection, name)))
 
     async def embedding(self, name: str) -> Embedding:
         """Reads what a collection is fixed to."""
@@ -101,7 +119,12 @@ class DurableEngine:
 
     async def collections(self, after: str, limit: int) -> tuple[CollectionInfo, ...]:
         """Lists collections."""
-        return await self._read(lambda connection: collections.page(connection, after, limit))
+
+        def work(connection: sqlite3.Connection) -> tuple[CollectionInfo, ...]:
+            found = collections.page(connection, after, limit)
+            return tuple(self._info(connection, info) for info in found)
+
+        return await self._read(work)
 
     async def put(self, document: NewDocument) -> int:
         """Stores or replaces a document."""
@@ -116,7 +139,7 @@ class DurableEngine:
                 number = documents.insert(connection, row.id, document)
                 added, vectors = chunks.insert(connection, row.id, number, new)
                 sequence = changes.begin(connection)
-            self._indexes.apply(connection, row, IndexChange(added, vectors, removed))
+            self._indexes.apply(row, IndexChange(added, vectors, removed))
             return sequence
 
         return await self._write(work)
@@ -167,7 +190,7 @@ class DurableEngine:
                 removed = documents.remove_all(connection, row.id, document_ids)
                 sequence = changes.begin(connection) if removed else changes.last(connection)[0]
             nothing = np.empty((0, row.embedding.dimension), np.float32)
-            self._indexes.apply(connection, row, IndexChange([], nothing, _all(removed)))
+            self._indexes.apply(row, IndexChange([], nothing, _all(removed)))
             missing = tuple(name for name in dict.fromkeys(document_ids) if name not in removed)
             return Deleted(tuple(removed), missing, sequence)
 
@@ -193,6 +216,9 @@ class DurableEngine:
                 tokens_of.fill(connection, tokens)
 
         await self._write(work)
+
+    def _info(self, connection: sqlite3.Connection, info: CollectionInfo) -> CollectionInfo:
+        return replace(info, index=self._indexes.of(collections.find(connection, info.name)).kind)
 
     def _start(self, connection: sqlite3.Connection) -> None:
         schema.prepare(connection, self._directory / "store.db")

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from services.retrieval import near
-from services.retrieval.engine import Duplicate, Found, Mode, Query, Results
+from services.retrieval.engine import Duplicate, Found, Mode, Query, Results, Vector
 from services.retrieval.fuse import Fused, Scores, Weights
 from services.retrieval.index.keeper import IndexKeeper
 from services.retrieval.store import changes, chunks, collections, signatures, words
+from services.retrieval.store import vectors as stored
 from services.retrieval.store.collections import Row
 from services.retrieval.ways import ordered, way
 
@@ -31,9 +32,15 @@ class _Asked:
 
 
 class DurableSearch:
-    """Searches the store and its indexes. candidates: fewest chunks that each part of a hybrid search ranks."""
+    """Searches the store and its indexes.
 
-    def __init__(self, indexes: IndexKeeper, weights: Weights, candidates: int) -> None:
+    Args:
+        candidates: fewest chunks that each part of a hybrid search ranks.
+        near_duplicate: similarity from which chunks are folded into one.
+    """
+
+    def __init__(self, indexes: IndexKeeper, weights: Weights, candidates: int, near_duplicate: float) -> None:
+        self._near_duplicate = near_duplicate
         self._indexes = indexes
         self._weights = weights
         self._candidates = candidates
@@ -95,7 +102,17 @@ class DurableSearch:
         if allowed is not None and not len(allowed):
             return [{} for _ in asked]
         vectors = np.stack([one.query.vector for one in asked if one.query.vector is not None])
-        return self._indexes.of(row).search_many(vectors, limit, allowed)
+        index = self._indexes.of(row)
+        found = index.search_many(vectors, limit, allowed)
+        if not index.lossy:
+            return found
+        return [self._exact(connection, vector, scores) for vector, scores in zip(vectors, found, strict=True)]
+
+    def _exact(self, connection: sqlite3.Connection, vector: Vector, scores: Scores) -> dict[int, float]:
+        """Cosines of the vectors themselves, where the index keeps only codes of them."""
+        wanted = np.fromiter(scores, dtype=np.int64)
+        portions = stored.read(connection, wanted, len(vector))
+        return {int(n): float(s) for numbers, rows in portions for n, s in zip(numbers, rows @ vector, strict=True)}
 
     def _answer(
         self, connection: sqlite3.Connection, asked: _Asked, limit: int, dense: Scores, sequence: int
@@ -125,7 +142,7 @@ class DurableSearch:
         while len(groups) < query.top_k and len(known) < len(ranked):
             more = ranked[len(known) : max(2 * len(known), query.top_k + query.top_k // 2 + 8)]
             known += signatures.read(connection, [item.key for item in more])
-            groups = near.fold(known, query.top_k)
+            groups = near.fold(known, query.top_k, self._near_duplicate)
         return [(ranked[it.first], [(ranked[at], similarity) for at, similarity in it.others]) for it in groups]
 
     def _results(

@@ -39,7 +39,8 @@ class _Collection:
 class FakeEngine:
     """Exact search over Python lists: right, and slow beyond a few thousand chunks."""
 
-    def __init__(self, weights: Weights = EVEN) -> None:
+    def __init__(self, weights: Weights = EVEN, near_duplicate: float = near.THRESHOLD) -> None:
+        self._near_duplicate = near_duplicate
         self._weights = weights
         self._collections: dict[str, _Collection] = {}
         self._sequence = 0
@@ -136,7 +137,7 @@ class FakeEngine:
                   item.lexical)
             for item in best
         ]  # fmt: skip
-        return Results(_folded(query, found), self._sequence, notices)
+        return Results(_folded(query, found, self._near_duplicate), self._sequence, notices)
 
     async def search_many(self, queries: Sequence[Query]) -> tuple[Results, ...]:
         """Finds chunks, one search after another."""
@@ -185,10 +186,10 @@ def _answered(chunk: Chunk, query: Query) -> Chunk:
     )
 
 
-def _folded(query: Query, found: Sequence[Found]) -> tuple[Found, ...]:
+def _folded(query: Query, found: Sequence[Found], threshold: float) -> tuple[Found, ...]:
     if query.keep_duplicates:
         return tuple(found[: query.top_k])
-    groups = near.fold([near.signature(it.chunk.text) for it in found], query.top_k)
+    groups = near.fold([near.signature(it.chunk.text) for it in found], query.top_k, threshold)
     return tuple(
         replace(found[group.first], duplicates=tuple(_duplicate(found[at], value) for at, value in group.others[:16]))
         for group in groups

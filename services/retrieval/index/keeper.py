@@ -1,9 +1,9 @@
-"""One index a collection: read from its snapshot, brought up to the store on start, written out again."""
+"""One index a collection: read from its snapshot, brought up to the store on start, followed change by change."""
 
 import logging
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,12 +11,16 @@ import numpy as np
 
 from services.retrieval.engine import Vector
 from services.retrieval.index import snapshot
+from services.retrieval.index.kinds import IndexChoice
+from services.retrieval.index.segment import Segment
 from services.retrieval.index.vectors import VectorIndex
 from services.retrieval.store import changes, vectors
 from services.retrieval.store.collections import Row
 from services.retrieval.store.schema import store_id
 
 log = logging.getLogger(__name__)
+_COMPACT_FROM = 256
+_COMPACT_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,26 +32,39 @@ class IndexChange:
     removed: Sequence[int]
 
 
-class IndexKeeper:
-    """The indexes of all collections. All but `of` runs in the store's writer thread."""
+@dataclass(slots=True)
+class Kept:
+    """A collection's index, and changed chunks since it was last written out."""
 
-    def __init__(self, directory: Path, snapshot_after: int) -> None:
+    row: Row
+    index: VectorIndex
+    unsaved: int = 0
+
+
+class IndexKeeper:
+    """The indexes of all collections. `load`, `apply` and `forget` run in the store's writer thread alone."""
+
+    def __init__(self, directory: Path, snapshot_after: int, choice: IndexChoice) -> None:
+        self.snapshot_after = snapshot_after
+        self.choice = choice
         self._directory = directory
-        self._snapshot_after = snapshot_after
-        self._indexes: dict[int, VectorIndex] = {}
-        self._rows: dict[int, Row] = {}
-        self._unsaved: dict[int, int] = {}
+        self._kept: dict[int, Kept] = {}
         self._guard = threading.Lock()
+        self.changed: Callable[[], None] = lambda: None
+        """Called after a change, for whoever tends the indexes."""
 
     def of(self, row: Row) -> VectorIndex:
         """A collection's index; an empty one for a new collection."""
+        return self._of(row).index
+
+    def all(self) -> list[Kept]:
+        """All that are kept now."""
         with self._guard:
-            self._rows[row.id] = row
-            return self._indexes.setdefault(row.id, VectorIndex(row.embedding.dimension))
+            return list(self._kept.values())
 
     def load(self, connection: sqlite3.Connection, row: Row) -> None:
         """Makes a collection's index equal to the store, from its snapshot where that is good."""
-        index = self._from_snapshot(connection, row) or self.of(row)
+        index = VectorIndex(row.embedding.dimension, self.choice, self._from_snapshot(connection, row))
         stored, known = vectors.numbers_of(connection, row.id), index.numbers()
         missing = np.setdiff1d(stored, known, assume_unique=True)
         nothing = np.empty((0, index.dimension), np.float32)
@@ -55,52 +72,65 @@ class IndexKeeper:
         for numbers, found in vectors.read(connection, missing, index.dimension):
             index.change(numbers, found)
         with self._guard:
-            self._indexes[row.id] = index
-        self._unsaved[row.id] = len(missing)
+            self._kept[row.id] = Kept(row, index, len(missing))
 
-    def apply(self, connection: sqlite3.Connection, row: Row, change: IndexChange) -> None:
-        """Follows a committed change; writes a snapshot when enough has gathered."""
-        self.of(row).change(np.array(change.added, dtype=np.int64), change.vectors, change.removed)
-        unsaved = self._unsaved.get(row.id, 0) + len(change.added) + len(change.removed)
-        self._unsaved[row.id] = unsaved
-        if unsaved >= self._snapshot_after:
-            self.save(connection, row)
-
-    def save(self, connection: sqlite3.Connection, row: Row) -> None:
-        """Writes a collection's snapshot. A failure is logged and tried again later: the store has everything."""
-        self._unsaved[row.id] = 0
-        try:
-            change = snapshot.Change(*changes.last(connection))
-            snapshot.write(self._path(row.id), self.of(row), _origin(connection, row), change)
-        except OSError as error:
-            log.warning("the snapshot of collection %r was not written: %s", row.name, error)
+    def apply(self, row: Row, change: IndexChange) -> None:
+        """Follows a committed change."""
+        kept = self._of(row)
+        kept.index.change(np.array(change.added, dtype=np.int64), change.vectors, change.removed)
+        kept.unsaved += len(change.added) + len(change.removed)
+        self.changed()
 
     def forget(self, row: Row) -> None:
         """Lets go of a collection that was dropped, and of its snapshot."""
         with self._guard:
-            self._indexes.pop(row.id, None)
-            self._rows.pop(row.id, None)
-        self._unsaved.pop(row.id, None)
-        for path in (self._path(row.id), self._path(row.id).with_suffix(".new")):
-            path.unlink(missing_ok=True)
+            self._kept.pop(row.id, None)
+        self._path(row).unlink(missing_ok=True)
 
     def sweep(self, living: Sequence[Row]) -> None:
-        """Removes snapshots of collections that are gone: a crash may come between a drop and their removal."""
-        names = {self._path(row.id).name for row in living}
-        for path in self._directory.glob("collection-*.faiss"):
+        """Removes files of collections that are gone, and half-written ones: a crash may come before that was done."""
+        names = {self._path(row).name for row in living}
+        for path in self._directory.glob("collection-*.*"):
             if path.name not in names:
                 path.unlink(missing_ok=True)
 
-    def save_all(self, connection: sqlite3.Connection) -> None:
-        """Writes the snapshots of collections that changed since their last."""
-        for row in list(self._rows.values()):
-            if self._unsaved.get(row.id, 0):
-                self.save(connection, row)
+    def wanted(self, kept: Kept) -> str:
+        """The kind that an index should be made anew as; empty where it is well as it is."""
+        index = kept.index
+        wanted = self.choice.wanted(len(index), index.kind)
+        crowded = index.dead >= max(_COMPACT_FROM, _COMPACT_SHARE * (len(index) + index.dead))
+        return wanted if wanted != index.kind or crowded else ""
 
-    def _from_snapshot(self, connection: sqlite3.Connection, row: Row) -> VectorIndex | None:
-        self.of(row)
+    def save(self, kept: Kept, read: Callable[[Callable[[sqlite3.Connection], None]], None]) -> None:
+        """Writes an index out. A failure is logged and tried again later: the store has everything.
+
+        Changes wait meanwhile, so that the snapshot names at least the last one that it holds; searches don't.
+        """
+        kept.unsaved = 0
         try:
-            index, change = snapshot.read(self._path(row.id), _origin(connection, row))
+            kept.index.held(lambda segment: read(lambda connection: self._write(connection, kept.row, segment)))
+        except OSError as error:
+            log.warning("the snapshot of collection %r was not written: %s", kept.row.name, error)
+
+    def save_all(self, connection: sqlite3.Connection) -> None:
+        """Writes out the indexes that changed since their last snapshots."""
+        for kept in self.all():
+            if kept.unsaved:
+                self.save(kept, lambda work: work(connection))
+
+    def _write(self, connection: sqlite3.Connection, row: Row, segment: Segment) -> None:
+        change = snapshot.Change(*changes.last(connection))
+        snapshot.write(self._path(row), segment, _origin(connection, row), change)
+
+    def _of(self, row: Row) -> Kept:
+        with self._guard:
+            if row.id not in self._kept:
+                self._kept[row.id] = Kept(row, VectorIndex(row.embedding.dimension, self.choice))
+            return self._kept[row.id]
+
+    def _from_snapshot(self, connection: sqlite3.Connection, row: Row) -> Segment | None:
+        try:
+            segment, change = snapshot.read(self._path(row), _origin(connection, row), self.choice)
         except FileNotFoundError:
             return None
         except (snapshot.BadSnapshot, OSError) as error:
@@ -109,10 +139,10 @@ class IndexKeeper:
         if change.sequence and changes.mark_of(connection, change.sequence) != change.mark:
             log.warning("the snapshot of collection %r is built anew: the store has another history", row.name)
             return None
-        return index
+        return segment
 
-    def _path(self, collection: int) -> Path:
-        return self._directory / f"collection-{collection}.faiss"
+    def _path(self, row: Row) -> Path:
+        return self._directory / f"collection-{row.id}.faiss"
 
 
 def _origin(connection: sqlite3.Connection, row: Row) -> snapshot.Origin:

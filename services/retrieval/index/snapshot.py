@@ -1,7 +1,8 @@
 """Snapshot files: an index with the number of the last change that it holds, so that a start needs not read all.
 
-Layout: magic, length of the header (4 bytes, little endian), header as JSON, the index as FAISS writes it. The header
-names store, collection, embedding, change and the SHA-256 of the index. A file is written aside, synced and renamed.
+Layout: magic, length of the header (4 bytes, little endian), header as JSON in 4096 bytes in all, the index as FAISS
+writes it. The header names store, collection, embedding, change, kind and the SHA-256 of the index. A file is written
+aside, synced and renamed. An index passes through in parts, so that its size is not needed in memory once more.
 """
 
 import hashlib
@@ -10,14 +11,17 @@ import os
 import struct
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-import numpy as np
+import faiss
 
-from services.retrieval.index.vectors import VectorIndex, loaded
+from services.retrieval.index.kinds import IndexChoice
+from services.retrieval.index.segment import Segment
 
-_MAGIC = b"CMVECS01"
-_LONGEST_HEADER = 65536
+_faiss: Any = faiss  # its stub lacks callbacks
+_MAGIC = b"CMVECS02"
+_HEADER = 4096
+_PART = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The last change that a snapshot holds: its number and its random mark."""
+    """The last change that a snapshot may hold: its number and its random mark."""
 
     sequence: int
     mark: str
@@ -42,44 +46,74 @@ class BadSnapshot(Exception):
     """A snapshot can't be used: torn, foreign or of another version. The index is then built from the store."""
 
 
-def write(path: Path, index: VectorIndex, origin: Origin, change: Change) -> None:
+def write(path: Path, segment: Segment, origin: Origin, change: Change) -> None:
     """Writes a snapshot in place of the one before; a crash leaves one of the two."""
-    body = index.dump().tobytes()
-    header = json.dumps({**asdict(origin), **asdict(change), "sha256": hashlib.sha256(body).hexdigest()}).encode()
     aside = path.with_suffix(".new")
     with aside.open("wb") as file:
-        file.write(_MAGIC + struct.pack("<I", len(header)) + header)
-        file.write(body)
+        file.write(bytes(_HEADER))
+        sha256 = _write_index(file, segment.index)
+        header = {**asdict(origin), **asdict(change), "kind": segment.name, "sha256": sha256}
+        file.seek(0)
+        file.write(_framed(json.dumps(header).encode()))
         file.flush()
         os.fsync(file.fileno())
     aside.replace(path)
     _sync_directory(path.parent)
 
 
-def read(path: Path, origin: Origin) -> tuple[VectorIndex, Change]:
+def read(path: Path, origin: Origin, choice: IndexChoice) -> tuple[Segment, Change]:
     """Reads a snapshot. Raises BadSnapshot, FileNotFoundError."""
     with path.open("rb") as file:
         header = _header(file)
-        body = file.read()
-    if {key: header.get(key) for key in asdict(origin)} != asdict(origin):
-        raise BadSnapshot("it is of another store, collection or model")
-    if hashlib.sha256(body).hexdigest() != header.get("sha256"):
-        raise BadSnapshot("it is torn")
-    try:
-        return loaded(np.frombuffer(body, dtype=np.uint8), origin.dimension), Change(
-            int(str(header["sequence"])), str(header["mark"])
-        )
-    except (KeyError, ValueError, RuntimeError) as error:
-        raise BadSnapshot(str(error)) from error
+        if {key: header.get(key) for key in asdict(origin)} != asdict(origin):
+            raise BadSnapshot("it is of another store, collection or model")
+        if _sha256(file) != header.get("sha256"):
+            raise BadSnapshot("it is torn")
+        try:
+            segment = _segment(file, str(header["kind"]), origin.dimension, choice)
+            return segment, Change(int(str(header["sequence"])), str(header["mark"]))
+        except (KeyError, ValueError, RuntimeError) as error:
+            raise BadSnapshot(str(error)) from error
+
+
+def _write_index(file: BinaryIO, index: faiss.Index) -> str:
+    digest = hashlib.sha256()
+
+    def part(data: bytes) -> int:
+        digest.update(data)
+        return file.write(data)
+
+    _faiss.write_index(index, _faiss.PyCallbackIOWriter(part, _PART))
+    return digest.hexdigest()
+
+
+def _sha256(file: BinaryIO) -> str:
+    file.seek(_HEADER)
+    digest = hashlib.sha256()
+    while part := file.read(_PART):
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _segment(file: BinaryIO, kind: str, dimension: int, choice: IndexChoice) -> Segment:
+    file.seek(_HEADER)
+    index = _faiss.read_index(_faiss.PyCallbackIOReader(file.read, _PART))
+    if not isinstance(index, faiss.IndexIDMap2) or index.d != dimension:
+        raise ValueError(f"not an index of {dimension} dimensions")
+    return Segment(kind, index, choice)
+
+
+def _framed(header: bytes) -> bytes:
+    return (_MAGIC + struct.pack("<I", len(header)) + header).ljust(_HEADER, b" ")
 
 
 def _header(file: BinaryIO) -> dict[str, object]:
     start = file.read(len(_MAGIC) + 4)
     if len(start) < len(_MAGIC) + 4 or not start.startswith(_MAGIC):
         raise BadSnapshot("it is torn, or of another version")
-    length = struct.unpack("<I", start[len(_MAGIC) :])[0]
+    length = min(struct.unpack("<I", start[len(_MAGIC) :])[0], _HEADER - len(start))
     try:
-        header = json.loads(file.read(min(length, _LONGEST_HEADER)))
+        header = json.loads(file.read(length))
     except ValueError as error:
         raise BadSnapshot("its header is torn") from error
     if not isinstance(header, dict):

@@ -36,6 +36,12 @@ class Database:
         """Runs work in a reader's thread, on a connection that can't write."""
         return await self._run(self._readers, work, read_only=True)
 
+    def read_here(self, work: Work[T]) -> T:
+        """Runs work in the calling thread, which is none of the loop's."""
+        if self._closed:
+            raise Unavailable("the store")
+        return self._call(work, read_only=True)
+
     async def close(self, last: Work[None]) -> None:
         """Does one last thing in the writer's thread, after all that was begun, and closes the file."""
         if not self._closed:

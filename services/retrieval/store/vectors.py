@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from services.retrieval.engine import NewDocument, Vector
 
 Numbers = NDArray[np.int64]
-_READ_AT_ONCE = 1024
+READ_AT_ONCE = 1024
 
 
 def insert(connection: sqlite3.Connection, numbers: Sequence[int], document: NewDocument) -> tuple[list[int], Vector]:
@@ -40,8 +40,8 @@ def numbers_from(rows: Iterable[tuple[int]]) -> Numbers:
 
 def read(connection: sqlite3.Connection, numbers: Numbers, dimension: int) -> Iterator[tuple[Numbers, Vector]]:
     """Reads vectors in portions of at most 1024, so that it needs little memory; those that are gone are missing."""
-    for start in range(0, len(numbers), _READ_AT_ONCE):
-        portion = numbers[start : start + _READ_AT_ONCE].tolist()
+    for start in range(0, len(numbers), READ_AT_ONCE):
+        portion = numbers[start : start + READ_AT_ONCE].tolist()
         marks = ", ".join("?" * len(portion))
         rows = connection.execute(f"SELECT chunk, vector FROM vectors WHERE chunk IN ({marks})", portion).fetchall()
         stacked = np.frombuffer(b"".join(row[1] for row in rows), dtype="<f4").reshape(len(rows), dimension)

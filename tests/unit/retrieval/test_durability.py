@@ -18,7 +18,6 @@ import pytest
 from citemesh.errors import DataLoss, NotFound, PreconditionFailed, Unavailable
 from services.retrieval.engine import Engine, Filter, Found
 from services.retrieval.engines.durable import DurableEngine
-from services.retrieval.index.keeper import IndexKeeper
 from services.retrieval.store import schema
 from tests.contract.retrieval_engines import EMBEDDING, ids_of, new_document, opened, search
 from tests.unit.retrieval.crash_driver import text_of
@@ -125,9 +124,8 @@ async def all_of(engine: Engine, name: str) -> Sequence[Found]:
 
 def indexed(engine: DurableEngine) -> list[int]:
     """Numbers that the FAISS index of the first collection holds."""
-    keeper: IndexKeeper = engine._indexes
-    row = next(row for row in keeper._rows.values() if row.id == 1)
-    found: list[int] = keeper.of(row).numbers().tolist()
+    kept = next(kept for kept in engine._indexes.all() if kept.row.id == 1)
+    found: list[int] = kept.index.numbers().tolist()
     return found
 
 
@@ -216,6 +214,9 @@ async def test_many_deletes_compact_the_index(tmp_path: Path) -> None:
             await engine.put(new_document(f"number {n} has word{n}", f"d{n}"))
         assert len(indexed(engine)) > 300
         await engine.delete("default", ["large", "d9"])
+        assert len(indexed(engine)) == 9
+        assert await engine.settle()
+        assert engine._indexes.all()[0].index.dead == 0
         assert len(indexed(engine)) == 9
         assert len(ids_of(await search(engine, "number", "dense", 1000))) == 9
 
