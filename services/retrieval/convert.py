@@ -38,6 +38,8 @@ MAX_PAGE = 1000
 MAX_DELETED = 1000
 MAX_FILTER_VALUES = 1000
 MAX_CONDITIONS = 64
+MOST_VECTOR_BYTES = 8 << 20
+"""Token vectors in one answer: half of what a message may be by default. A passage without is read again."""
 MAX_SEARCHES = 256
 _LONGEST_KEY = 256
 _PAGE = 100
@@ -95,14 +97,22 @@ def queries(request: search_pb.BatchSearchRequest) -> list[Query]:
     return found
 
 
-def results(found: Results) -> search_pb.SearchResponse:
-    """The answer to a search."""
-    return search_pb.SearchResponse(
-        passages=map(passage, found.found), sequence_number=found.sequence, notices=found.notices
-    )
+def results(found: Results, most_vector_bytes: int = MOST_VECTOR_BYTES) -> search_pb.SearchResponse:
+    """The answer to a search. Passages whose token vectors would be over the limit with those before go without."""
+    passages = []
+    for one in found.found:
+        most_vector_bytes -= len(one.chunk.token_vectors.packed)
+        passages.append(passage(one, with_vectors=most_vector_bytes >= 0))
+    return search_pb.SearchResponse(passages=passages, sequence_number=found.sequence, notices=found.notices)
 
 
-def passage(found: Found) -> passage_pb2.Passage:
+def all_results(found: Sequence[Results]) -> search_pb.BatchSearchResponse:
+    """The answer to several searches, which share the limit of token vectors."""
+    each = MOST_VECTOR_BYTES // max(1, len(found))
+    return search_pb.BatchSearchResponse(results=[results(one, each) for one in found])
+
+
+def passage(found: Found, with_vectors: bool = True) -> passage_pb2.Passage:
     """One found chunk."""
     chunk, document = found.chunk, found.document
     return passage_pb2.Passage(
@@ -118,8 +128,8 @@ def passage(found: Found) -> passage_pb2.Passage:
         scores=passage_pb2.Scores(fused=found.fused, dense=found.dense, lexical=found.lexical),
         metadata=document.metadata,
         published_at=_timestamp(document.published_at),
-        token_vectors=chunk.token_vectors.packed,
-        token_vectors_digest=chunk.token_vectors.digest,
+        token_vectors=chunk.token_vectors.packed if with_vectors else b"",
+        token_vectors_digest=chunk.token_vectors.digest if with_vectors else "",
         duplicates=map(_duplicate, found.duplicates),
     )
 

@@ -56,7 +56,7 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
             async with asyncio.timeout(deadline.remaining_s(self._timeout_s)):
                 embedded = await asyncio.gather(*map(self._embedded, queries))
                 found = await self._engine.search_many(embedded)
-                return search_pb.BatchSearchResponse(results=map(convert.results, found))
+                return convert.all_results(found)
         except TimeoutError:
             raise DeadlineExceeded("the searches were not done") from None
         finally:
