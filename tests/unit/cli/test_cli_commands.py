@@ -18,7 +18,7 @@ from citemesh.cli.failures import exit_status, message_of, remedy_of
 from citemesh.cli.keys import Keyring
 from citemesh.cli.runtime import Running, write_note
 from citemesh.client import query as query_module
-from citemesh.client.types import AskEvent, DeltaEvent, DoneEvent, Location, Question, Source, Span, Usage
+from citemesh.client.types import AskEvent, DeltaEvent, DoneEvent, Location, Question, SearchFilter, Source, Span, Usage
 from citemesh.mesh.topology import load_topology
 
 DONE = DoneEvent("complete", "generated", Usage(), (), {}, "", "m")
@@ -62,10 +62,12 @@ ASK = ("ask", "--target", "127.0.0.1:9", "Why?")
 
 
 def test_ask_prints_the_answer(answered: list[Question]) -> None:
-    result = invoke(*ASK, "--mode", "extractive", "--max-tokens", "9", "--collection", "notes", "--source-type", "pdf")
+    more = ("--source-type", "pdf", "--collection", "mail")
+    result = invoke(*ASK, "--mode", "extractive", "--max-tokens", "9", "--collection", "notes", *more)
     assert result.exit_code == 0
     assert result.stdout.startswith("Yes.\n\n")
-    assert answered == [Question("Why?", "notes", "extractive", 9, ("pdf",))]
+    chosen = SearchFilter(source_types=("pdf",))
+    assert answered == [Question("Why?", "notes", "extractive", 9, filter=chosen, more_collections=("mail",))]
 
 
 def test_ask_reads_a_question_from_a_pipe(answered: list[Question]) -> None:
@@ -157,7 +159,7 @@ def test_search_shows_passages(monkeypatch: pytest.MonkeyPatch) -> None:
     place = Location(Span(0, 9), page=3)
     found = (Source(1, "c", "d", "default", "Guide", "g.md", place, "two\nlines", 0.75),)
 
-    async def search(*arguments: object) -> Sequence[Source]:
+    async def search(*arguments: object, **options: object) -> Sequence[Source]:
         return found
 
     monkeypatch.setattr(query_module.QueryClient, "search", search)
