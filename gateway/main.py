@@ -17,6 +17,7 @@ from gateway.query.ports import Rooms
 from gateway.rest import app as rest
 from gateway.rest.collections import CollectionStore
 from gateway.rest.documents import DocumentStore
+from gateway.rest.embeddings import Embedder
 from gateway.rest.endpoint import Bounds
 from gateway.rest.health import Probe
 from gateway.rest.server import HttpServer
@@ -39,6 +40,10 @@ class Neighbours(AbstractAsyncContextManager[object], Probe, Protocol):
     def collections(self) -> CollectionStore:
         """Where collections are."""
 
+    @property
+    def retrieval(self) -> Embedder:
+        """What makes vectors."""
+
 
 def build(settings: GatewaySettings) -> Room:
     """The room as the settings say; nothing is connected before it starts."""
@@ -50,7 +55,7 @@ def assemble(settings: GatewaySettings, rooms: Rooms, mesh: Neighbours) -> Room:
     """The gateway over the rooms given."""
     kept = ThreadStore(settings.threads_directory, settings.thread_bounds)
     answering = Answering(Flow(rooms, settings.limits, kept), admission_of(settings), settings.timeout_s)
-    ways = rest.Ways(answering, mesh.documents, mesh.collections, mesh)
+    ways = rest.Ways(answering, mesh.documents, mesh.collections, mesh.retrieval, kept, mesh)
     bounds = Bounds(settings.http_max_body_kib << 10, settings.http_max_upload_mib << 20, settings.http_idle_s)
     app = rest.build(ways, bounds, settings.http_origins)
     http = HttpServer(app, settings.http_socket, settings.drain_s)

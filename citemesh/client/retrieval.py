@@ -22,6 +22,7 @@ from citemesh.client.types import (
     Collection,
     Copied,
     Document,
+    Embedded,
     IngestProgress,
     Passage,
     Search,
@@ -83,6 +84,13 @@ class RetrievalClient:
         calls = [self._find_in(name, [searches[at] for at in found]) for name, found in places.items() or [("", [])]]
         answers = dict(zip(chain(*places.values()), chain(*await asyncio.gather(*calls)), strict=True))
         return tuple(answers[at] for at in range(len(searches)))
+
+    async def embed(self, texts: Sequence[str], as_queries: bool = False) -> Embedded:
+        """Vectors of 1 to 256 texts, embedded as documents are, or as questions."""
+        role = "EMBED_ROLE_QUERY" if as_queries else "EMBED_ROLE_PASSAGE"
+        answer = await self._caller.unary(self._stub.Embed, pb.EmbedRequest(texts=texts, role=role))
+        found = tuple(tuple(vector.values) for vector in answer.vectors)
+        return Embedded(found, answer.embedding_model, answer.tokens)
 
     async def _find_in(self, collection: str, searches: Sequence[Search]) -> list[SearchAnswer]:
         request = pb.BatchSearchRequest(searches=map(convert.search, searches))

@@ -160,6 +160,15 @@ class IngestProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class Embedded:
+    """Vectors of texts, of length one and in their order, the model that made them and the tokens that it saw."""
+
+    vectors: tuple[tuple[float, ...], ...]
+    model: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Collection:
     """A set of documents that are searched together."""
 

@@ -16,6 +16,7 @@ from citemesh.errors import CiteMeshError
 from gateway.rest.collections import CollectionsApi, CollectionStore
 from gateway.rest.context import CallContext
 from gateway.rest.documents import DocumentsApi, DocumentStore
+from gateway.rest.embeddings import Embedder, EmbeddingsApi
 from gateway.rest.endpoint import Asking, Bounds, Endpoint, Shape, routes
 from gateway.rest.errors import Problem, problem
 from gateway.rest.health import HealthApi, Probe
@@ -26,6 +27,9 @@ from gateway.rest.openapi import OpenApi
 from gateway.rest.perplexity import PerplexityApi
 from gateway.rest.perplexity_search import PerplexitySearchApi
 from gateway.rest.responses import ResponsesApi
+from gateway.rest.threads import ThreadsApi
+from gateway.rest.web.page import WebPage
+from gateway.threads.store import ThreadStore
 
 SHAPES: tuple[tuple[str, Shape], ...] = (
     ("/api/", Problem.ollama),
@@ -52,6 +56,8 @@ class Ways:
     answering: Asking
     documents: DocumentStore
     collections: CollectionStore
+    embedder: Embedder
+    threads: ThreadStore
     probe: Probe
 
 
@@ -86,11 +92,14 @@ def endpoints(ways: Ways, bounds: Bounds) -> list[Endpoint]:
         NativeApi(ways.answering, bounds),
         DocumentsApi(ways.documents, bounds),
         CollectionsApi(ways.collections, bounds),
+        ThreadsApi(ways.threads),
         PerplexityApi(ways.answering, bounds),
         PerplexitySearchApi(ways.answering, bounds),
         ResponsesApi(ways.answering, bounds),
         OpenAiApi(ways.answering, bounds),
         OllamaApi(ways.answering, bounds),
+        EmbeddingsApi(ways.embedder, bounds),
+        WebPage(),
     ]
     declared = [one for api in apis for one in api.endpoints()]
     return [*declared, *OpenApi(declared).endpoints()]

@@ -118,11 +118,10 @@ class DocumentsApi:
         """``POST /v1/documents``."""
         query = RAW.from_texts(request.query_params)
         streams = STREAM.of(query) or "text/event-stream" in request.headers.get("accept", "")
-        taken = self._take(request, query)
+        started = await _begun(self._take(request, query))
         if streams:
-            started = await _begun(taken)
             return EventStream(_frames(started), self._bounds.idle_s)
-        reports = await unless_gone(request, _last(taken))
+        reports = await unless_gone(request, _last(started))
         states = {one["state"] for one in reports}
         status = 201 if "committed" in states else 422 if states == {"failed"} else 200
         return JSONResponse({"documents": reports}, status)
@@ -224,9 +223,9 @@ async def _begun(taken: AsyncGenerator[dict[str, Any]]) -> AsyncGenerator[dict[s
     return taken
 
 
-async def _last(taken: AsyncGenerator[dict[str, Any]]) -> list[dict[str, Any]]:
+async def _last(started: AsyncGenerator[dict[str, Any]]) -> list[dict[str, Any]]:
     """The last report of each document."""
-    async with aclosing(await _begun(taken)) as reports:
+    async with aclosing(started) as reports:
         return [one async for one in reports if one["state"] in ENDED]
 
 

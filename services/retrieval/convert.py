@@ -29,6 +29,7 @@ from services.retrieval.engine import (
     Place,
     Query,
     Results,
+    Vector,
 )
 from services.retrieval.ingest.upload import End, Header, Part, Progress
 
@@ -95,6 +96,26 @@ def queries(request: search_pb.BatchSearchRequest) -> list[Query]:
         except InvalidInput as error:
             raise InvalidInput(f"searches[{number}].{error.field}", error.fault, error.remedy) from None
     return found
+
+
+def embedding(request: search_pb.EmbedRequest) -> tuple[tuple[str, ...], bool]:
+    """Texts to embed, and whether as questions. Raises InvalidInput, whose field names the text."""
+    if not 0 < len(request.texts) <= MAX_SEARCHES:
+        raise InvalidInput("texts", f"it has {len(request.texts)} entries", f"send 1 to {MAX_SEARCHES}")
+    if request.role not in search_pb.EmbedRole.values():
+        raise InvalidInput("role", f"{request.role} is no role", "use PASSAGE or QUERY")
+    for number, text in enumerate(request.texts):
+        if not text.strip() or len(text) > MAX_QUERY:
+            fault = f"it has {len(text)} characters" if text.strip() else "it is empty"
+            raise InvalidInput(f"texts[{number}]", fault, f"send 1 to {MAX_QUERY} characters")
+    return tuple(request.texts), request.role == search_pb.EMBED_ROLE_QUERY
+
+
+def vectors(found: Vector, model: str, tokens: int) -> search_pb.EmbedResponse:
+    """The answer to a call for vectors, of shape (texts, dimension)."""
+    return search_pb.EmbedResponse(
+        vectors=[search_pb.Vector(values=row.tolist()) for row in found], embedding_model=model, tokens=tokens
+    )
 
 
 def results(found: Results, most_vector_bytes: int = MOST_VECTOR_BYTES) -> search_pb.SearchResponse:

@@ -2,12 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
 import grpc
+import numpy as np
 
 from citemesh.api.retrieval.v1 import collection_service_pb2 as collections_pb
 from citemesh.api.retrieval.v1 import collection_service_pb2_grpc as collections_grpc
@@ -61,6 +62,24 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
             raise DeadlineExceeded("the searches were not done") from None
         finally:
             metrics.searches.record(time.monotonic() - started, {"citemesh.search.mode": "batch"})
+
+    async def Embed(self, request: search_pb.EmbedRequest, context: Context) -> search_pb.EmbedResponse:
+        """Embeds texts as documents or questions are."""
+        texts, as_queries = convert.embedding(request)
+        try:
+            async with asyncio.timeout(deadline.remaining_s(self._timeout_s)):
+                return await self._vectors(texts, as_queries)
+        except TimeoutError:
+            raise DeadlineExceeded("the texts were not embedded") from None
+
+    async def _vectors(self, texts: Sequence[str], as_queries: bool) -> search_pb.EmbedResponse:
+        encoder = self._embeddings.encoder
+        if as_queries:
+            made = np.stack(await asyncio.gather(*map(self._embeddings.query, texts)))
+        else:
+            made = await self._embeddings.passages(texts)
+        seen = await self._embeddings.in_thread(encoder.ids, texts, "query" if as_queries else "passage")
+        return convert.vectors(made, encoder.embedding.model, sum(map(len, seen)))
 
     async def _found(self, query: Query) -> Results:
         embedded = await self._embedded(query)

@@ -19,11 +19,12 @@ from tests.unit.gateway import fakes
 
 @dataclass
 class Neighbours(AbstractAsyncContextManager[Any]):
-    """Says what the test says of the other rooms' health; documents and collections are where the test has them."""
+    """Says what the test says of the other rooms' health; the rest is where the test has it."""
 
     down: set[str] = field(default_factory=set)
     documents: Any = None
     collections: Any = None
+    retrieval: Any = None
 
     async def serving(self, room: str, timeout_s: float = 2.0) -> bool:
         return room not in self.down

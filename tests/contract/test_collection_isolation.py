@@ -142,8 +142,8 @@ CALLS: dict[str, Call] = {
     "DocumentService/ListDocuments": list_documents,
     "DocumentService/DeleteDocuments": delete_documents,
 }
-WITHOUT_A_NAME = {"CollectionService/ListCollections"}
-"""Has tests of its own below."""
+WITHOUT_A_NAME = {"CollectionService/ListCollections", "RetrievalService/Embed"}
+"""The first has tests of its own below; the other looks into no collection."""
 REFUSES_NO_NAME = {"CollectionService/CreateCollection", "CollectionService/DeleteCollection"}
 """An empty name is none there, and not the default's."""
 NAMES_A_COLLECTION = {
@@ -154,7 +154,7 @@ NAMES_A_COLLECTION = {
 WITHIN_THE_COLLECTION = {
     "query", "filter", "document_ids", "source_types", "domains", "languages", "metadata", "conditions", "key",
     "value", "any_of", "values", "text", "from", "to", "page_token", "document_id", "table_id", "correlation_id",
-    "title", "uri", "media_type", "embedding_model", "data",
+    "title", "uri", "media_type", "embedding_model", "data", "texts",
 }  # fmt: skip
 """Names of text fields that are looked at within the collection that the request names."""
 MODULES = (retrieval_service_pb2, document_service_pb2, collection_service_pb2)

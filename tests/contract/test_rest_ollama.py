@@ -139,7 +139,7 @@ BAD: list[tuple[str, dict[str, Any], int, str]] = [
     ("/api/generate", {"model": "citemesh", "prompt": "q", "suffix": "x"}, 400, "suffix"),
     ("/api/generate", {"model": "citemesh", "prompt": "q", "images": ["aGk="]}, 400, "images"),
     ("/api/show", {"model": "llama3"}, 404, "llama3"),
-    ("/api/embed", {"model": "citemesh"}, 404, "/api/embed"),
+    ("/api/pull", {"model": "citemesh"}, 404, "/api/pull"),
 ]
 
 

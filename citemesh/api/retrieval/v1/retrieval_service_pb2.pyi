@@ -23,6 +23,12 @@ class Fusion(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     FUSION_UNSPECIFIED: _ClassVar[Fusion]
     FUSION_MIN_MAX: _ClassVar[Fusion]
     FUSION_RECIPROCAL_RANK: _ClassVar[Fusion]
+
+class EmbedRole(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    EMBED_ROLE_UNSPECIFIED: _ClassVar[EmbedRole]
+    EMBED_ROLE_PASSAGE: _ClassVar[EmbedRole]
+    EMBED_ROLE_QUERY: _ClassVar[EmbedRole]
 SEARCH_MODE_UNSPECIFIED: SearchMode
 SEARCH_MODE_HYBRID: SearchMode
 SEARCH_MODE_DENSE: SearchMode
@@ -30,6 +36,9 @@ SEARCH_MODE_LEXICAL: SearchMode
 FUSION_UNSPECIFIED: Fusion
 FUSION_MIN_MAX: Fusion
 FUSION_RECIPROCAL_RANK: Fusion
+EMBED_ROLE_UNSPECIFIED: EmbedRole
+EMBED_ROLE_PASSAGE: EmbedRole
+EMBED_ROLE_QUERY: EmbedRole
 
 class NumberRange(_message.Message):
     __slots__ = ("to",)
@@ -135,3 +144,27 @@ class BatchSearchResponse(_message.Message):
     RESULTS_FIELD_NUMBER: _ClassVar[int]
     results: _containers.RepeatedCompositeFieldContainer[SearchResponse]
     def __init__(self, results: _Optional[_Iterable[_Union[SearchResponse, _Mapping]]] = ...) -> None: ...
+
+class EmbedRequest(_message.Message):
+    __slots__ = ("texts", "role")
+    TEXTS_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    texts: _containers.RepeatedScalarFieldContainer[str]
+    role: EmbedRole
+    def __init__(self, texts: _Optional[_Iterable[str]] = ..., role: _Optional[_Union[EmbedRole, str]] = ...) -> None: ...
+
+class EmbedResponse(_message.Message):
+    __slots__ = ("vectors", "embedding_model", "tokens")
+    VECTORS_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDING_MODEL_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    vectors: _containers.RepeatedCompositeFieldContainer[Vector]
+    embedding_model: str
+    tokens: int
+    def __init__(self, vectors: _Optional[_Iterable[_Union[Vector, _Mapping]]] = ..., embedding_model: _Optional[str] = ..., tokens: _Optional[int] = ...) -> None: ...
+
+class Vector(_message.Message):
+    __slots__ = ("values",)
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    values: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, values: _Optional[_Iterable[float]] = ...) -> None: ...

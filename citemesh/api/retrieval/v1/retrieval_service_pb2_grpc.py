@@ -45,6 +45,11 @@ class RetrievalServiceStub:
                 request_serializer=citemesh_dot_api_dot_retrieval_dot_v1_dot_retrieval__service__pb2.BatchSearchRequest.SerializeToString,
                 response_deserializer=citemesh_dot_api_dot_retrieval_dot_v1_dot_retrieval__service__pb2.BatchSearchResponse.FromString,
                 _registered_method=True)
+        self.Embed = channel.unary_unary(
+                '/citemesh.api.retrieval.v1.RetrievalService/Embed',
+                request_serializer=citemesh_dot_api_dot_retrieval_dot_v1_dot_retrieval__service__pb2.EmbedRequest.SerializeToString,
+                response_deserializer=citemesh_dot_api_dot_retrieval_dot_v1_dot_retrieval__service__pb2.EmbedResponse.FromString,
+                _registered_method=True)
 
 
 class RetrievalServiceServicer:
@@ -65,6 +70,13 @@ class RetrievalServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Embed(self, request, context):
+        """Makes vectors of texts with the embedding model that searches are made with; nothing is kept.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_RetrievalServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -77,6 +89,11 @@ def add_RetrievalServiceServicer_to_server(servicer, server):
                     servicer.BatchSearch,
                     request_deserializer=citemesh_dot_api_dot_retrieval_dot_v1_dot_retrieval__service__pb2.BatchSearchRequest.FromString,
                     response_serializer=citemesh_dot_api_dot_retrieval_dot_v1_dot_retrieval__service__pb2.BatchSearchResponse.SerializeToString,
+            ),
+            'Embed': grpc.unary_unary_rpc_method_handler(
+                    servicer.Embed,
+                    request_deserializer=citemesh_dot_api_dot_retrieval_dot_v1_dot_retrieval__service__pb2.EmbedRequest.FromString,
+                    response_serializer=citemesh_dot_api_dot_retrieval_dot_v1_dot_retrieval__service__pb2.EmbedResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -134,6 +151,33 @@ class RetrievalService:
             '/citemesh.api.retrieval.v1.RetrievalService/BatchSearch',
             citemesh_dot_api_dot_retrieval_dot_v1_dot_retrieval__service__pb2.BatchSearchRequest.SerializeToString,
             citemesh_dot_api_dot_retrieval_dot_v1_dot_retrieval__service__pb2.BatchSearchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Embed(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/citemesh.api.retrieval.v1.RetrievalService/Embed',
+            citemesh_dot_api_dot_retrieval_dot_v1_dot_retrieval__service__pb2.EmbedRequest.SerializeToString,
+            citemesh_dot_api_dot_retrieval_dot_v1_dot_retrieval__service__pb2.EmbedResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -37,6 +37,8 @@ class RetrievalServiceStub:
     """Finds the passages that fit a query best. NOT_FOUND for an unknown collection."""
     BatchSearch: _grpc.UnaryUnaryMultiCallable[_retrieval_service_pb2.BatchSearchRequest, _retrieval_service_pb2.BatchSearchResponse]
     """Searches for several queries at once, embedded together. One bad search fails the whole call and names itself."""
+    Embed: _grpc.UnaryUnaryMultiCallable[_retrieval_service_pb2.EmbedRequest, _retrieval_service_pb2.EmbedResponse]
+    """Makes vectors of texts with the embedding model that searches are made with; nothing is kept."""
 
 @_typing.type_check_only
 class RetrievalServiceAsyncStub(RetrievalServiceStub):
@@ -47,6 +49,8 @@ class RetrievalServiceAsyncStub(RetrievalServiceStub):
     """Finds the passages that fit a query best. NOT_FOUND for an unknown collection."""
     BatchSearch: _aio.UnaryUnaryMultiCallable[_retrieval_service_pb2.BatchSearchRequest, _retrieval_service_pb2.BatchSearchResponse]  # type: ignore[assignment]
     """Searches for several queries at once, embedded together. One bad search fails the whole call and names itself."""
+    Embed: _aio.UnaryUnaryMultiCallable[_retrieval_service_pb2.EmbedRequest, _retrieval_service_pb2.EmbedResponse]  # type: ignore[assignment]
+    """Makes vectors of texts with the embedding model that searches are made with; nothing is kept."""
 
 class RetrievalServiceServicer(metaclass=_abc_1.ABCMeta):
     """Finds passages."""
@@ -66,5 +70,13 @@ class RetrievalServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_retrieval_service_pb2.BatchSearchResponse, _abc.Awaitable[_retrieval_service_pb2.BatchSearchResponse]]:
         """Searches for several queries at once, embedded together. One bad search fails the whole call and names itself."""
+
+    @_abc_1.abstractmethod
+    def Embed(
+        self,
+        request: _retrieval_service_pb2.EmbedRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_retrieval_service_pb2.EmbedResponse, _abc.Awaitable[_retrieval_service_pb2.EmbedResponse]]:
+        """Makes vectors of texts with the embedding model that searches are made with; nothing is kept."""
 
 def add_RetrievalServiceServicer_to_server(servicer: RetrievalServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

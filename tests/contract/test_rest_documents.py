@@ -1,0 +1,205 @@
+"""Documents, collections and embeddings over HTTP, down to a retrieval room that runs."""
+
+import asyncio
+import base64
+import json
+import struct
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import ollama
+import openai
+import pytest
+
+from gateway.rest import documents
+from tests.contract.gateway_room import Running
+from tests.contract.library_room import library
+from tests.contract.rest_room import over, sse
+
+GUIDE = "# 茶道\n\nGreen tea wants water of eighty degrees 🍵. Boiling water makes it bitter.\n"
+MARKDOWN = {"content-type": "text/markdown"}
+
+
+@pytest.fixture
+async def running(tmp_path: Path) -> AsyncIterator[Running]:
+    async with library(tmp_path, http_max_upload_mib=1) as room:
+        yield room
+
+
+async def post(running: Running, text: str = GUIDE, **query: Any) -> dict[str, Any]:
+    reply = await running.http.post("/v1/documents", content=text.encode(), headers=MARKDOWN, params=query)
+    assert reply.status_code in (200, 201), reply.text
+    [found] = reply.json()["documents"]
+    return dict(found)
+
+
+async def test_a_document_comes_and_goes(running: Running) -> None:
+    sent = await post(running, uri="https://acme.com/tea", metadata=json.dumps({"house": "east"}), filename="tea.md")
+    assert (sent["state"], sent["name"]) == ("committed", "tea.md")
+    name = sent["document_id"]
+    [listed] = (await running.http.get("/v1/documents")).json()["documents"]
+    assert (listed["document_id"], listed["url"], listed["source_type"]) == (name, "https://acme.com/tea", "markdown")
+    assert listed["metadata"]["house"] == "east"
+    assert (await post(running, filename="tea.md"))["state"] == "unchanged"
+    gone = await running.http.delete(f"/v1/documents/{name}")
+    assert gone.json() == {"deleted": [name]}
+    for method in ("GET", "DELETE"):
+        reply = await running.http.request(method, f"/v1/documents/{name}")
+        assert (reply.status_code, reply.json()["error"]["code"]) == (404, "NOT_FOUND")
+
+
+async def test_text_is_read_by_span_in_code_points(running: Running) -> None:
+    name = (await post(running))["document_id"]
+    bare = (await running.http.get(f"/v1/documents/{name}")).json()
+    assert "text" not in bare
+    whole = (await running.http.get(f"/v1/documents/{name}", params={"text": "true"})).json()
+    at = whole["text"].index("🍵")
+    span = {"start": at, "end": at + 1}
+    part = (await running.http.get(f"/v1/documents/{name}", params=span)).json()
+    assert (part["text"], part["span"]) == ("🍵", span)
+    for bad in ({"start": 5, "end": 2}, {"start": "x"}, {"end": 3}, {"start": 0, "end": 10**9}):
+        reply = await running.http.get(f"/v1/documents/{name}", params=bad)
+        assert reply.status_code == 400, bad
+
+
+async def test_an_id_may_hold_slashes_and_any_letters(running: Running) -> None:
+    name = "manuals/泵 1?.md"
+    await post(running, document_id=name)
+    reply = await running.http.get("/v1/documents/manuals/%E6%B3%B5%201%3F.md")
+    assert reply.json()["document_id"] == name
+
+
+async def test_a_form_takes_several_files(running: Running) -> None:
+    files = [
+        ("file", ("one.md", b"# One\n\nThe first text.", "text/markdown")),
+        ("file", ("two.txt", "第二个文本。".encode(), "application/octet-stream")),
+        ("file", ("empty.md", b"", "text/markdown")),
+    ]
+    reply = await running.http.post("/v1/documents", files=files, data={"metadata": '{"set": "a"}'})
+    assert reply.status_code == 201
+    found = {one["name"]: one for one in reply.json()["documents"]}
+    assert [found[name]["state"] for name in ("one.md", "two.txt", "empty.md")] == ["committed", "committed", "failed"]
+    assert found["empty.md"]["error"]["reason"] == "EMPTY"
+    listed = (await running.http.get("/v1/documents", params={"page_size": 1})).json()
+    assert len(listed["documents"]) == 1
+    more = (await running.http.get("/v1/documents", params={"page_token": listed["next_page_token"]})).json()
+    assert (len(more["documents"]), more["next_page_token"]) == (1, "")
+
+
+async def test_progress_streams(running: Running) -> None:
+    files = [("file", (f"{n}.md", f"# {n}\n\nText {n}.".encode(), "text/markdown")) for n in range(3)]
+    reply = await running.http.post("/v1/documents", files=files, params={"stream": "true"})
+    assert reply.headers["content-type"].startswith("text/event-stream")
+    events = sse(reply.text)
+    states = [data["state"] for name, data in events if name == "progress" and data["name"] == "1.md"]
+    assert states == ["received", "parsed", "chunked", "embedded", "committed"]
+    assert events[-1][0] == "done"
+    assert {one["state"] for one in events[-1][1]["documents"]} == {"committed"}
+
+
+async def test_what_cant_be_taken(running: Running) -> None:
+    post = running.http.post
+    assert (await post("/v1/documents", content=b"")).json()["error"]["field"] == "body"
+    assert (await post("/v1/documents", content=b"x" * 1_200_000)).status_code == 413
+    assert (await post("/v1/documents", files={"file": ("a", b"x" * 1_200_000)})).status_code == 413
+    form = {"content-type": "multipart/form-data; boundary=x"}
+    for bad in ({"content-type": "multipart/form-data"}, form):
+        reply = await post("/v1/documents", content=b"nonsense", headers=bad)
+        assert reply.status_code == 400, reply.text
+    assert (await post("/v1/documents", data={"title": "t"}, files={"other": (None, "x")})).status_code == 400
+    two = [("file", ("a.md", b"# a")), ("file", ("b.md", b"# b"))]
+    reply = await post("/v1/documents", files=two, data={"document_id": "one"})
+    assert reply.json()["error"]["field"] == "document_id"
+    reply = await post("/v1/documents", content=b"x", params={"metadata": "nonsense"})
+    assert reply.json()["error"]["field"] == "metadata"
+    reply = await post("/v1/documents", content=b"\x00\x01\x02\x03" * 50, params={"filename": "a.bin"})
+    assert reply.status_code == 422
+    reply = await post("/v1/documents", content=GUIDE.encode(), headers=MARKDOWN, params={"collection": "nope"})
+    assert reply.status_code == 422
+    assert reply.json()["documents"][0]["error"]["reason"] == "UNKNOWN_COLLECTION"
+
+
+async def test_uploads_at_once_are_bounded(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "MOST_UPLOADS", 1)
+    for content in (b"", b"x" * 1_200_000, b"# A", b"# B"):  # each gives its place back, however it ends
+        assert (await running.http.post("/v1/documents", content=content)).status_code in (400, 413, 201)
+    begun, hold, reads = asyncio.Event(), asyncio.Event(), documents.uploads
+
+    async def noting(*arguments: Any) -> Any:
+        begun.set()
+        return await reads(*arguments)
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield b"# Slow"
+        await hold.wait()
+
+    monkeypatch.setattr(documents, "uploads", noting)
+    async with over(running) as http:
+        slow = asyncio.create_task(http.post("/v1/documents", content=slowly(), headers=MARKDOWN))
+        await asyncio.wait_for(begun.wait(), 5)
+        reply = await running.http.post("/v1/documents", content=b"# One more")
+        assert (reply.status_code, int(reply.headers["retry-after"]) > 0) == (429, True)
+        hold.set()
+        assert (await slow).status_code == 201
+
+
+async def test_collections(running: Running) -> None:
+    http = running.http
+    made = await http.post("/v1/collections", json={"name": "papers"})
+    assert (made.status_code, made.json()["name"], made.json()["documents"]) == (201, "papers", 0)
+    await post(running, collection="papers")
+    listed = (await http.get("/v1/collections")).json()["collections"]
+    assert [(one["name"], one["documents"]) for one in listed] == [("default", 0), ("papers", 1)]
+    assert (await http.get("/v1/collections/papers")).json()["documents"] == 1
+    again = await http.post("/v1/collections", json={"name": "papers"})
+    assert (again.status_code, again.json()["error"]["code"]) == (409, "ALREADY_EXISTS")
+    for bad in ({}, {"name": "No Spaces"}, {"name": 7}):
+        reply = await http.post("/v1/collections", json=bad)
+        assert (reply.status_code, reply.json()["error"]["field"]) == (400, "name")
+    assert (await http.delete("/v1/collections/papers")).status_code == 204
+    assert (await http.get("/v1/collections/papers")).status_code == 404
+
+
+async def test_embeddings_with_openais_client(running: Running) -> None:
+    texts = ["green tea", "绿茶", "🍵"]
+    client = openai.AsyncOpenAI(api_key="k", base_url="http://gateway/v1", http_client=over(running), max_retries=0)
+    async with client:
+        plain = await client.embeddings.create(model="citemesh", input=texts, encoding_format="float")
+        packed = await client.embeddings.create(model=plain.model, input=texts)  # base64, which it unpacks
+        assert [one.index for one in plain.data] == [0, 1, 2]
+        for one, other in zip(plain.data, packed.data, strict=True):
+            assert one.embedding == pytest.approx(other.embedding, abs=1e-6)
+            assert sum(value * value for value in one.embedding) == pytest.approx(1, abs=1e-3)
+        assert plain.usage.total_tokens == plain.usage.prompt_tokens > 0
+        own = len(plain.data[0].embedding)
+        for bad, param in (
+            ({"input": []}, "input"),
+            ({"input": ["a", " "]}, "input[1]"),
+            ({"input": [[1, 2]]}, "input[0]"),
+            ({"input": "a", "model": "text-embedding-3-small"}, "model"),
+            ({"input": "a", "dimensions": own + 1}, "dimensions"),
+            ({"input": "a", "encoding_format": "int8"}, "encoding_format"),
+        ):
+            with pytest.raises(openai.BadRequestError) as caught:
+                await client.embeddings.create(**{"model": "citemesh", **bad})
+            assert caught.value.param == param
+
+
+async def test_embeddings_of_more_texts_than_one_call_takes(running: Running) -> None:
+    body = {"input": [f"text {n}" for n in range(300)], "encoding_format": "base64"}
+    data = (await running.http.post("/v1/embeddings", json=body)).json()["data"]
+    assert [one["index"] for one in data] == list(range(300))
+    raw = base64.b64decode(data[299]["embedding"])
+    single = await running.http.post("/v1/embeddings", json={"input": "text 299"})
+    [vector] = [one["embedding"] for one in single.json()["data"]]
+    assert struct.unpack(f"<{len(vector)}f", raw) == pytest.approx(vector, abs=1e-5)
+
+
+async def test_embeddings_with_ollamas_client(running: Running) -> None:
+    transport = httpx.AsyncHTTPTransport(uds=running.settings.http_socket)
+    made = await ollama.AsyncClient("http://gateway", transport=transport).embed("citemesh", ["green tea", "绿茶"])
+    assert len(made.embeddings) == 2
+    assert made.total_duration is not None
+    assert made.total_duration > 0
