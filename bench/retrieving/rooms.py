@@ -28,7 +28,8 @@ SHALLOW = 50
 """Passages asked of one search: enough for ten documents, and few enough that its depth is that of a search for ten."""
 DEEP = 300
 _MOST_OF_GATEWAY = 100
-_FAKE_WRITER = {"CITEMESH_GENERATION_ENGINE": "fake"}
+_SETTINGS = {"CITEMESH_GENERATION_ENGINE": "fake", "CITEMESH_RETRIEVAL_CACHED_QUERIES": "0"}
+"""Every query is asked several times, and each time it is to cost what a new one costs."""
 
 
 @dataclass(slots=True)
@@ -60,7 +61,7 @@ async def rooms(keep: Path | None) -> AsyncIterator[Mesh]:
 
 @asynccontextmanager
 async def _rooms(state: Path) -> AsyncIterator[Mesh]:
-    async with bench_mesh(StackOptions(state_dir=state, mesh=False, env=_FAKE_WRITER)) as stack, stack.client() as mesh:
+    async with bench_mesh(StackOptions(state_dir=state, mesh=False, env=_SETTINGS)) as stack, stack.client() as mesh:
         yield mesh
 
 

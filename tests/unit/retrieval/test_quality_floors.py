@@ -1,0 +1,54 @@
+"""What search finds on small public sets, through the real rooms, is no worse than it was.
+
+The floors lie a little under what was measured; docs/quality.md has the figures on whole sets.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from bench.retrieving import judge, rooms
+from bench.retrieving.sets import JudgedSet, xquad
+from citemesh.client import Mesh
+from citemesh.errors import PreconditionFailed
+
+pytestmark = pytest.mark.real
+PARAGRAPHS, QUERIES = 70, 40
+FLOORS = {
+    "en": {"lexical": 0.93, "dense": 0.93, "hybrid": 0.95, "rerank": 0.95, "default": 0.95},
+    "zh": {"lexical": 0.93, "dense": 0.93, "hybrid": 0.95, "rerank": 0.95, "default": 0.95},
+}
+
+
+def small(language: str) -> JudgedSet:
+    """The first paragraphs and questions about them, evenly drawn."""
+    whole = xquad(language)
+    documents = whole.documents[:PARAGRAPHS]
+    known = frozenset(document.id for document in documents)
+    queries = [asked for asked in whole.queries if asked.relevant <= known]
+    return replace(whole, documents=documents, queries=queries[:: len(queries) // QUERIES][:QUERIES])
+
+
+@pytest.fixture
+async def mesh() -> AsyncIterator[Mesh]:
+    async with rooms.rooms(None) as found:
+        yield found
+
+
+async def test_search_finds_what_it_found(mesh: Mesh) -> None:
+    try:
+        sets = {language: small(language) for language in FLOORS}
+    except PreconditionFailed as error:
+        pytest.skip(str(error))
+    below = []
+    for language, judged in sets.items():
+        collection, _ = await rooms.fill(mesh, judged)
+        answers = await rooms.ask(mesh, collection, judged.queries, judged.name)
+        for system, floor in FLOORS[language].items():
+            each = answers[system]
+            found = judge.judged(judged.queries, each.shallow, each.deep, rooms.milliseconds(each)).mean("ndcg@10")
+            print(f"{judged.name} {system}: nDCG@10 {found:.4f}, floor {floor}")
+            if found < floor:
+                below.append(f"{judged.name} {system}: {found:.4f} < {floor}")
+    assert not below
