@@ -43,6 +43,7 @@ class Running:
     http: httpx.AsyncClient
     settings: GatewaySettings
     server: Server
+    retrieval_socket: Path | None = None
 
 
 @asynccontextmanager

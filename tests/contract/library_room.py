@@ -28,6 +28,7 @@ async def library(folder: Path, **settings: Any) -> AsyncIterator[Running]:
         async with Mesh({"retrieval": chosen.address}) as mesh:
             neighbours = Neighbours(documents=mesh.documents, collections=mesh.collections, retrieval=mesh.retrieval)
             async with gateway(fakes.Mesh(), neighbours, **settings) as running:
+                running.retrieval_socket = folder / "r.sock"
                 yield running
     finally:
         await server.stop()

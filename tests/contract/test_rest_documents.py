@@ -13,7 +13,7 @@ import ollama
 import openai
 import pytest
 
-from gateway.rest import documents
+from gateway.rest import documents, upload
 from tests.contract.gateway_room import Running
 from tests.contract.library_room import library
 from tests.contract.rest_room import over, sse
@@ -125,7 +125,7 @@ async def test_uploads_at_once_are_bounded(running: Running, monkeypatch: pytest
     monkeypatch.setattr(documents, "MOST_UPLOADS", 1)
     for content in (b"", b"x" * 1_200_000, b"# A", b"# B"):  # each gives its place back, however it ends
         assert (await running.http.post("/v1/documents", content=content)).status_code in (400, 413, 201)
-    begun, hold, reads = asyncio.Event(), asyncio.Event(), documents.uploads
+    begun, hold, reads = asyncio.Event(), asyncio.Event(), upload.uploads
 
     async def noting(*arguments: Any) -> Any:
         begun.set()

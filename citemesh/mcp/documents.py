@@ -1,0 +1,62 @@
+"""Documents as resources: their addresses, a page of them, their text."""
+
+from urllib.parse import quote
+
+from mcp.types import Resource
+
+from citemesh.client.types import Document, Span
+from citemesh.mcp.doors import Doors
+from citemesh.mcp.shapes import ReadText
+
+TEMPLATE = "citemesh://documents/{collection}/{document_id}"
+MOST_LISTED = 200
+"""Documents of all collections that are listed as resources; the others are read by their address."""
+MOST_CHARACTERS = 20_000
+"""Characters that one call reads."""
+
+
+def address(collection: str, document_id: str) -> str:
+    """A document's address as a resource."""
+    return f"citemesh://documents/{quote(collection, safe='')}/{quote(document_id, safe='')}"
+
+
+async def listed(doors: Doors) -> list[Resource]:
+    """The first documents of each collection."""
+    found: list[Resource] = []
+    for collection in await doors.collections.list():
+        if collection.documents and len(found) < MOST_LISTED:
+            page, _ = await doors.documents.list(collection.name, MOST_LISTED - len(found))
+            found += [_resource(one) for one in page]
+    return found
+
+
+async def read(doors: Doors, document_id: str, collection: str, start: int, end: int | None) -> ReadText:
+    """A stretch of a document's text: at most MOST_CHARACTERS from `start`, and not behind `end`."""
+    document, _ = await doors.documents.get(document_id, collection, without_text=True)
+    first = min(max(0, start), document.characters)
+    last = min(first + MOST_CHARACTERS, document.characters if end is None else end, document.characters)
+    last = max(first, last)
+    text = ""
+    if last > first:
+        _, text = await doors.documents.get(document_id, collection, Span(first, last))
+    return ReadText(
+        document.document_id,
+        document.collection,
+        document.title,
+        document.uri,
+        first,
+        last,
+        document.characters,
+        text,
+    )
+
+
+async def whole(doors: Doors, document_id: str, collection: str) -> str:
+    """A document's whole text."""
+    return (await doors.documents.get(document_id, collection))[1]
+
+
+def _resource(one: Document) -> Resource:
+    about = f"{one.source_type}, {one.characters} characters"
+    uri = address(one.collection, one.document_id)
+    return Resource(uri=uri, name=one.document_id, title=one.title, description=about, mime_type="text/plain")

@@ -1,0 +1,30 @@
+"""The two doors of a mesh that an assistant needs."""
+
+from dataclasses import dataclass
+
+from citemesh.client.mesh import Mesh
+from citemesh.client.query import QueryClient
+from citemesh.client.retrieval import CollectionClient, DocumentClient
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """The gateway, which answers, and retrieval's door, which documents are behind."""
+
+    gateway: Mesh
+    retrieval: Mesh
+
+    @property
+    def query(self) -> QueryClient:
+        """Answers and finds."""
+        return self.gateway.query
+
+    @property
+    def documents(self) -> DocumentClient:
+        """Reads documents."""
+        return self.retrieval.documents
+
+    @property
+    def collections(self) -> CollectionClient:
+        """Lists collections."""
+        return self.retrieval.collections
