@@ -22,9 +22,15 @@ from citemesh.mesh.topology import Service, Topology
 
 PRIVATE = 0o600
 ALLOW = ("127.0.0.0/8", "::1/128")
-PUBLIC = ("/grpc.health.v1.Health/*", "GET /healthz", "GET /readyz")
-REST = ("GET /v1/*", "POST /v1/*", "GET /api/*", "POST /api/*")
-"""Native and OpenAI shapes, and Ollama's."""
+PAGES = ("GET /", "GET /assets/*", "GET /docs", "GET /openapi.json")
+"""What a browser loads before anyone gives it a key: nothing of the documents."""
+PUBLIC = ("/grpc.health.v1.Health/*", "GET /healthz", "GET /readyz", *PAGES)
+REST = (
+    *("GET /v1/*", "POST /v1/*", "DELETE /v1/*"),
+    *("GET /api/*", "POST /api/*"),
+    *("POST /chat/completions", "POST /search"),
+)
+"""Native and OpenAI shapes, then Ollama's, then those of Perplexity that are not under /v1."""
 _REFLECTION = ("/grpc.reflection.v1alpha.ServerReflection/*", "/grpc.reflection.v1.ServerReflection/*")
 DEFAULT_SUBJECT = "user:default"
 TENANT = "default"
