@@ -1,7 +1,7 @@
 """Token vectors of a text as bytes: what retrieval stores at ingestion, and the reranker compares with a question.
 
-Their layout is that of `vector_layout`. One byte a dimension with a scale a vector: cosines move by .002 at most, by .0003 in the mean, and MaxSim orders
-passages as it did (docs/adr/0008-embedding-engines.md); half floats would be twice as large.
+Their layout is that of `vector_layout`. One byte a dimension with a scale a vector: MaxSim orders passages as it did
+with half floats, which would take twice the room (docs/adr/0008-embedding-engines.md).
 """
 
 import hashlib

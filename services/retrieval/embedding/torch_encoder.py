@@ -1,7 +1,5 @@
 """A transformers encoder (BERT and its like) on PyTorch: mean, first or last token pooling, and length one."""
 
-import hashlib
-import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -11,10 +9,10 @@ from transformers import AutoModel
 
 from citemesh.models import PreparedModel
 from citemesh.models.quiet import quiet_transformers
-from services.retrieval.embedding.encoder import CONTEXT_VERSION, Ids, Role, Tokens
+from services.retrieval.embedding.encoder import Ids, Role, Tokens
 from services.retrieval.embedding.model_tokens import ModelTokens
-from services.retrieval.embedding.pooling import States, TokenPacker, pooled
-from services.retrieval.engine import Embedding, Vector
+from services.retrieval.embedding.pooling import States, TokenPacker, embedding_of, pooled
+from services.retrieval.engine import Vector
 
 Precision = Literal["auto", "float32", "bfloat16"]
 
@@ -36,7 +34,6 @@ class TorchEncoder:
                 model.directory, dtype=_dtype(precision, self._device), local_files_only=True
             )
         self._model = loaded.to(self._device).eval()
-        self._pad = self._model.config.pad_token_id or 0
 
     @property
     def token_vectors_digest(self) -> str:
@@ -74,7 +71,7 @@ class TorchEncoder:
 
     def _states(self, batch: Sequence[Ids]) -> States:
         longest = max(map(len, batch))
-        ids = torch.full((len(batch), longest), self._pad, dtype=torch.long)
+        ids = torch.full((len(batch), longest), self._tokens.pad, dtype=torch.long)
         mask = torch.zeros((len(batch), longest), dtype=torch.long)
         for row, tokens in enumerate(batch):
             ids[row, : len(tokens)] = torch.tensor(tokens)
@@ -82,13 +79,6 @@ class TorchEncoder:
         with torch.inference_mode():
             found = self._model(input_ids=ids.to(self._device), attention_mask=mask.to(self._device))
             return np.asarray(found.last_hidden_state.float().cpu().numpy(), np.float32)
-
-
-def embedding_of(model: PreparedModel) -> Embedding:
-    """What a collection is fixed to; the digest is the hash of all that decides a chunk's vector, but for rounding."""
-    decides = [model.digest, model.pooling.value, model.query_prefix, model.passage_prefix, CONTEXT_VERSION]
-    digest = hashlib.sha256(json.dumps(decides).encode()).hexdigest()
-    return Embedding(model.name, digest, model.dimension)
 
 
 def _dtype(precision: Precision, device: torch.device) -> torch.dtype:
