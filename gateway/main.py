@@ -13,6 +13,8 @@ from citemesh.kit.settings import variable
 from gateway.admission.router import Admission, Priority
 from gateway.answering import Answering
 from gateway.query.flow import Flow
+from gateway.query.planning.bridge import Bridge
+from gateway.query.planning.planner import Planner, SingleShot
 from gateway.query.ports import Rooms
 from gateway.rest import app as rest
 from gateway.rest.collections import CollectionStore
@@ -54,7 +56,9 @@ def build(settings: GatewaySettings) -> Room:
 def assemble(settings: GatewaySettings, rooms: Rooms, mesh: Neighbours) -> Room:
     """The gateway over the rooms given."""
     kept = ThreadStore(settings.threads_directory, settings.thread_bounds)
-    answering = Answering(Flow(rooms, settings.limits, kept), admission_of(settings), settings.timeout_s)
+    answering = Answering(
+        Flow(rooms, settings.limits, kept, planner_of(settings)), admission_of(settings), settings.timeout_s
+    )
     ways = rest.Ways(answering, mesh.documents, mesh.collections, mesh.retrieval, kept, mesh)
     bounds = Bounds(settings.http_max_body_kib << 10, settings.http_max_upload_mib << 20, settings.http_idle_s)
     app = rest.build(ways, bounds, settings.http_origins)
@@ -106,6 +110,11 @@ def admission_of(settings: GatewaySettings) -> Admission:
         Priority.BACKGROUND: settings.queue_background,
     }
     return Admission(settings.concurrency, depths)
+
+
+def planner_of(settings: GatewaySettings) -> Planner:
+    """The planner that the settings name."""
+    return Bridge() if settings.planner == "bridge" else SingleShot()
 
 
 def targets(settings: GatewaySettings) -> dict[str, str]:

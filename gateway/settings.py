@@ -1,6 +1,7 @@
 """Settings of the gateway: CITEMESH_GATEWAY_<NAME>."""
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field, field_validator
 
@@ -51,12 +52,18 @@ class GatewaySettings(RoomSettings):
     history_tokens: int = Field(
         1000, ge=0, le=100_000, description="Most tokens, as estimated, of what was said before a question."
     )
+    planner: Literal["bridge", "single"] = Field(
+        "bridge",
+        description="Whether a question may take more than one search: bridge goes on from names that the first one "
+        "found, single never does.",
+    )
     hops: int = Field(2, ge=1, le=5, description="Most searches one after another where the question says nothing.")
     cache_entries: int = Field(
         256, ge=0, le=100_000, description="Most answers kept in memory to be given again; 0 keeps none."
     )
     cache_mib: int = Field(32, ge=1, le=100_000, description="Most MiB that kept answers hold, about.")
     cache_s: float = Field(3600.0, gt=0, le=604_800, description="Seconds after which an answer is made anew anyway.")
+    hop_candidates: int = Field(12, ge=1, le=200, description="Passages asked of each search after the first.")
     candidates: int = Field(24, ge=1, le=200, description="Passages asked of the search.")
     sources: int = Field(3, ge=1, le=64, description="Most passages given to the model; a small one minds few best.")
     context_tokens: int = Field(1000, ge=64, le=1_000_000, description="Most prompt tokens spent on passages.")

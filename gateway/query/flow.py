@@ -2,7 +2,7 @@
 
 import time
 
-from citemesh.client.types import DoneEvent, FollowUpsEvent, Question, Source, SourcesEvent
+from citemesh.client.types import AskEvent, DoneEvent, FollowUpsEvent, Question, Source, SourcesEvent
 from gateway.query import telemetry
 from gateway.query.cache import AnswerCache
 from gateway.query.compose import Composer
@@ -25,6 +25,8 @@ from gateway.query.telemetry import Steps
 from gateway.query.transcript import Emit, Transcript
 from gateway.threads.owner import NOBODY, Owner
 
+SEARCH_S = 30.0
+
 
 class Flow:
     """Answers questions over the rooms of the mesh."""
@@ -35,8 +37,7 @@ class Flow:
         self._limits = limits
         self._conversation = Conversation(threads, limits.history_tokens)
         self._searcher = Searcher(rooms.retrieval)
-        self._ranker = Ranker(rooms.reranker, limits)
-        self._gatherer = Gatherer(self._searcher, self._ranker, planner or SingleShot(), limits)
+        self._gatherer = Gatherer(self._searcher, Ranker(rooms.reranker, limits), planner or SingleShot(), limits)
         models = Models(rooms.generation)
         self._composer = Composer(rooms, limits, models)
         cache = AnswerCache(limits.cache_entries, limits.cache_bytes, limits.cache_s, time.monotonic)
@@ -73,9 +74,9 @@ class Flow:
 
     async def search(self, question: Question, top_k: int) -> tuple[Source, ...]:
         """The passages that Ask would find, best first, numbered."""
-        plan = make_plan(question.question)
-        found = await self._searcher.search(question, plan.hops[0], max(top_k, self._limits.candidates))
-        ranking = await self._ranker.rank(plan.hops[0], found.passages)
+        steps, deadline = Steps(0.0), Deadline.after(self._limits.rank_s + SEARCH_S)
+        run = Run(question, make_plan(question.question), deadline, Transcript(nowhere), steps)
+        ranking = await self._gatherer.gather(run, top_k)
         return numbered([to_source(one) for one in ranking.passages[:top_k]])
 
     async def _plan(self, question: Question, deadline: Deadline, emit: Emit, steps: Steps, owner: Owner) -> Run:
@@ -117,3 +118,7 @@ class Flow:
         )
         await run.transcript.emit(done)
         return done
+
+
+async def nowhere(event: AskEvent) -> None:
+    """Takes an event that nobody reads."""

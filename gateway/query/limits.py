@@ -24,6 +24,7 @@ class Limits:
         scripts: scripts that the model writes well; questions in others are answered extractively. Empty: all.
         history_tokens: most tokens of what was said before a question, that it is made stand-alone with; estimated.
         hops: most searches one after another where the question doesn't say.
+        hop_candidates: passages asked of each search after the first.
         cache_entries: most answers kept to be given again; 0 keeps none.
         cache_bytes: most bytes of them, about.
         cache_s: seconds that an answer is kept.
@@ -46,6 +47,7 @@ class Limits:
     scripts: tuple[str, ...] = ("latin",)
     history_tokens: int = 1000
     hops: int = 2
+    hop_candidates: int = 12
     cache_entries: int = 256
     cache_bytes: int = 32 << 20
     cache_s: float = 3600.0

@@ -9,23 +9,27 @@ from gateway.query.context import Scored
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one search found, best first."""
+    """What one search found, best first, and the hop, from 1, that it was a search of."""
 
     query: str
     ranked: tuple[Scored, ...]
+    hop: int = 1
 
 
 class Planner(Protocol):
-    """Decides after each search whether another one is needed, and which."""
+    """Decides after each hop whether another one is needed, and what is searched for in it, side by side."""
 
-    async def next(self, question: str, findings: Sequence[Finding]) -> str | None:
-        """The next query, or None where enough was found; the first search is for the question itself."""
+    async def next(self, question: str, findings: Sequence[Finding]) -> tuple[str, ...]:
+        """The queries of the next hop, best first, or none where enough was found.
+
+        The first hop is a search for the question itself; ``findings`` has one of each search so far, in their order.
+        """
         ...
 
 
 class SingleShot:
-    """Never searches twice."""
+    """Never searches on."""
 
-    async def next(self, question: str, findings: Sequence[Finding]) -> str | None:
+    async def next(self, question: str, findings: Sequence[Finding]) -> tuple[str, ...]:
         """No query."""
-        return None
+        return ()

@@ -21,5 +21,7 @@ def woven(findings: Sequence[Finding]) -> tuple[Scored, ...]:
     queues = [*later, first[LEAD:]]
     while any(queues):
         order += [queue.pop(0) for queue in queues if queue]
-    unique = {(one.passage.collection, one.passage.chunk_id): one for one in reversed(order)}
-    return tuple(reversed(unique.values()))
+    unique: dict[tuple[str, str], Scored] = {}
+    for one in order:
+        unique.setdefault((one.passage.collection, one.passage.chunk_id), one)
+    return tuple(unique.values())

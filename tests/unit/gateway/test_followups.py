@@ -19,14 +19,10 @@ def proposed(question: str, *passages: Scored, asked: tuple[str, ...] = (), most
 
 
 def test_questions_come_from_sentences_and_headings_of_unused_passages() -> None:
-    assert (
-        proposed(ASKED, HISTORY, VALVE)
-        == (
-            "When was the works founded?",
-            "What is a check valve?",
-            "What is said about “Pumps” in “History”?",
-            "What is said about “Pumps” in “Valves”?",
-        )[: len(proposed(ASKED, HISTORY, VALVE))]
+    assert proposed(ASKED, HISTORY, VALVE) == (
+        "When was the works founded?",
+        "What is a check valve?",
+        "What is said about “Pumps” in “History”?",
     )
     assert proposed(ASKED, HISTORY, VALVE, most=1) == ("When was the works founded?",)
     assert proposed(ASKED) == ()

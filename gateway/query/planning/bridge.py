@@ -1,0 +1,119 @@
+"""A planner without a model: names that a passage gives to the question's own words bridge to the next search.
+
+"Who first led the association which published the Journal of X?" finds the journal; its passage names an association
+in the sentence that has most of the question's words. The next search is for that name and for the words that the
+passage left open. Decision and choice of names are heuristics for English and other languages with capitals; for
+others there is no second hop. The decision's weights were fitted on one half of a set of single-hop and multi-hop
+questions and reported on the other, see docs/quality.md.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from citemesh.client.types import Passage
+from gateway.query.language import is_chinese
+from gateway.query.planning.planner import Finding
+from gateway.query.sentences import split
+from gateway.query.words import ASKING, names, stems, telling
+
+WIDTH = 3
+READ = 3
+SENTENCES = 16
+NEED = 4.0
+_CLAUSE = re.compile(r"\b(?:which|that|who|whose|whom|where|when)\b", re.I)
+_OF_THE = re.compile(r"\b(?:of|by|in|to|for|from|with|on|at) the\b", re.I)
+_OPENING_WORDS = 2
+_TITLE_SHARE = 0.9
+_RANK_COST = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name that may bridge: how well what is said of it fits the question, and the passage that says it."""
+
+    text: str
+    fit: float
+    passage: Passage
+
+
+class Bridge:
+    """Plans by names."""
+
+    async def next(self, question: str, findings: Sequence[Finding]) -> tuple[str, ...]:
+        """At most WIDTH queries, each a name with the words that its passage left open."""
+        hop = findings[-1].hop
+        read = [one.passage for finding in findings if finding.hop == hop for one in finding.ranked[: _reads(hop)]]
+        if not is_question(question) or is_chinese(question) or not read:
+            return ()
+        if hop == 1 and need(question, read) < NEED:
+            return ()
+        asked = {finding.query for finding in findings}
+        queries = (query_of(question, name) for name in bridges(question, read))
+        return tuple(dict.fromkeys(query for query in queries if query not in asked))[:WIDTH]
+
+
+def is_question(text: str) -> bool:
+    """Whether a text asks: it ends so, or has one of English's question words; a claim or a few words don't."""
+    return text.rstrip().endswith("?") or any(word in ASKING for word in text.lower().split())
+
+
+def need(question: str, read: Sequence[Passage]) -> float:
+    """How much a question asks beyond what one sentence says: words that none has, names, inner clauses."""
+    words = stems(telling(question))
+    best = max((len(words & _words(said)) for passage in read for said in _said(passage)), default=0)
+    rest = " ".join(question.split()[_OPENING_WORDS:])
+    clauses = len(_CLAUSE.findall(rest)) + 0.5 * len(_OF_THE.findall(question))
+    return len(words) - best + len(names(question)) + clauses
+
+
+def bridges(question: str, read: Sequence[Passage]) -> list[Name]:
+    """Names in passages that the question doesn't have, best first."""
+    found: dict[str, Name] = {}
+    for name in _names(question, read):
+        key = name.text.casefold()
+        if name.fit > 0 and (key not in found or found[key].fit < name.fit):
+            found[key] = name
+    return sorted(found.values(), key=lambda name: (-name.fit, -len(name.text.split()), name.text))
+
+
+def query_of(question: str, name: Name) -> str:
+    """A search for a name and for what its passage doesn't say of the question."""
+    known = _words(f"{name.passage.title} {name.passage.text}")
+    return " ".join([name.text, *(word for word in telling(question) if not stems([word]) <= known)])
+
+
+def _names(question: str, read: Sequence[Passage]) -> Iterator[Name]:
+    words = stems(telling(question))
+    for rank, passage in enumerate(read):
+        cost = 1 + _RANK_COST * rank
+        for said in _said(passage):
+            fit = len(words & _words(said)) / max(1, len(words)) / cost
+            body = said.partition("\n")[2]
+            yield from (Name(one, fit, passage) for one in names(f"x {body}") if _new(one, question, passage, words))
+        if _new(passage.title, question, None, words):
+            held = len(words & _words(f"{passage.title} {passage.text}")) / max(1, len(words))
+            yield Name(passage.title, _TITLE_SHARE * held / cost, passage)
+
+
+def _new(name: str, question: str, passage: Passage | None, words: set[str]) -> bool:
+    """Whether a name says something that question and passage's title don't."""
+    telling_words = stems(telling(name))
+    if not telling_words or telling_words <= words or name[0].isdigit():
+        return False
+    title = passage.title.casefold() if passage else ""
+    return name.casefold() not in question.casefold() and name.casefold() != title
+
+
+def _reads(hop: int) -> int:
+    """Passages that are read of each search of a hop."""
+    return READ if hop == 1 else 1
+
+
+def _said(passage: Passage) -> list[str]:
+    """Each of a passage's first sentences under its title, which says what "it" is."""
+    return [f"{passage.title}\n{sentence.text}" for sentence in split(passage.text)[:SENTENCES]]
+
+
+def _words(text: str) -> set[str]:
+    return stems(telling(text))
