@@ -20,7 +20,6 @@ from services.retrieval.engine import TokenVectors, Vector
 
 T = TypeVar("T")
 _PORTION = 256
-_NICE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +29,7 @@ class Load:
     Attributes:
         batch_tokens: most tokens of a batch, with padding.
         workers: batches of passages at once.
+        nice: how much passages give way to the machine's other work: 0 not at all, 19 always.
         max_queries: queries that may wait; one more is refused.
         max_passages: passages that are on their way at once; more wait.
         window_s: how long a batch of queries is waited for where several wait already.
@@ -40,6 +40,7 @@ class Load:
 
     batch_tokens: int = 4096
     workers: int = 1
+    nice: int = 5
     max_queries: int = 256
     max_passages: int = 1024
     window_s: float = 0.002
@@ -59,7 +60,7 @@ class EmbeddingQueue:
         batch = self._limits.batch_tokens
         self._queries: Lane[Ids, Vector] = Lane("queries", self._embed_queries, 1, batch, 0, self._limits.window_s)
         self._passages: Lane[Tokens | Ids, tuple[Vector, bytes]] = Lane(
-            "passages", self._embed_passages, self._limits.workers, batch, _NICE
+            "passages", self._embed_passages, self._limits.workers, batch, self._limits.nice
         )
         self._cache = QueryCache(self._made, self._limits.cached_queries)
         self._cutting = ThreadPoolExecutor(2, thread_name_prefix="embedding-cutting")
