@@ -9,6 +9,7 @@ from gateway.query import extractive, telemetry
 from gateway.query.citations import Checker
 from gateway.query.context import Packed, Packer, numbered, to_source
 from gateway.query.deadline import Deadline
+from gateway.query.diverse import diverse
 from gateway.query.extractive import Extractor
 from gateway.query.faults import is_rooms
 from gateway.query.find import Ranking
@@ -38,7 +39,7 @@ class Composer:
 
     async def pack(self, run: Run, ranking: Ranking) -> Draft:
         """A prompt, or only sources where no model is going to write."""
-        run.deadline.check("sources were ranked")
+        ranking = Ranking(diverse(ranking.passages, self._limits.sources), ranking.judged)
         with run.steps.step("pack") as span:
             if unwilling := self._unwilling(run):
                 run.notices.append(unwilling)

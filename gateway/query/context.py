@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from citemesh.client.types import Location, Model, Passage, Source, Span
 from citemesh.errors import InvalidInput
+from gateway.query.edges import edges_first
 from gateway.query.limits import Limits
 from gateway.query.ports import TokenizerPort
 from gateway.query.prompt import ASK, Ids, Template, Templates
@@ -69,7 +70,7 @@ class Packer:
         if shortened:
             chosen = [await self._shorten(pieces[0], template, budget, question)]
         sources = numbered([piece.source for piece in chosen])
-        pairs = zip(chosen, sources, strict=True)
+        pairs = edges_first(list(zip(chosen, sources, strict=True)))
         ids = [token for piece, source in pairs for token in wrap(piece, template, source.number - 1)]
         return Packed(sources, template.prompt(ids, asked), template.digest, answer, shortened)
 
