@@ -27,6 +27,7 @@ from services.retrieval.tables import Steps, Table, unreadable_notice
 from services.retrieval.tokens import TokenFiller
 
 log = logging.getLogger(__name__)
+_SMALL = 65_536
 
 
 class Pipeline:
@@ -72,7 +73,7 @@ class Pipeline:
 
     async def _ingest(self, upload: Upload, report: Report) -> None:
         header = upload.header
-        sha256 = await asyncio.to_thread(lambda: hashlib.sha256(upload.data).hexdigest())
+        sha256 = await _sha256(upload.data)
         document_id = header.document_id or document_id_of(header.collection, sha256)
         if (known := await self._known(header.collection, document_id)) and known.content_sha256 == sha256:
             await delete_table(self._engine, header.collection, document_id)
@@ -159,6 +160,13 @@ class Pipeline:
             if error.reason != "MODEL_MISMATCH":
                 raise
             raise IngestFault("MODEL_MISMATCH", error.message, error.remedy) from None
+
+
+async def _sha256(data: bytes) -> str:
+    """Hashed right here where that takes less than handing it to a thread."""
+    if len(data) <= _SMALL:
+        return hashlib.sha256(data).hexdigest()
+    return await asyncio.to_thread(lambda: hashlib.sha256(data).hexdigest())
 
 
 def _drafts(

@@ -16,6 +16,7 @@ from services.retrieval.ingest.wire import LENGTHS, answer, document_question, r
 Answer = tuple[SourceType, Parsed | Layout]
 Rows = tuple[list[Row], int]
 _START_S = 60.0
+_SMALL = 65_536
 _MODULE = "services.retrieval.ingest.worker"
 
 
@@ -69,7 +70,10 @@ class ProcessReader:
 
     async def read(self, data: bytes, media_type: str, name: str) -> Answer:
         """Reads one document; waits for a free process."""
-        return await asyncio.to_thread(answer, *await self._ask(document_question(data, media_type, name)))
+        header, body = await self._ask(document_question(data, media_type, name))
+        if len(header) + len(body) <= _SMALL:
+            return answer(header, body)
+        return await asyncio.to_thread(answer, header, body)
 
     async def rows(self, window: bytes, layout: Layout, number: int, last: bool) -> Rows:
         """Reads the rows of a window; waits for a free process."""
