@@ -1,0 +1,245 @@
+"""Does searching on find more? Evidence recall of each planner against a single search, through the real services.
+
+Multi-hop questions (HotpotQA and MuSiQue) must gain; single-hop questions (XQuAD, English) must not lose, nor take more
+than 1.2 times as long. Each question is asked of every planner in an order drawn by chance. Beside it: follow-ups made
+of MuSiQue's steps, where the second step says "it" for what the first one found; searched as they stand, made
+stand-alone by the gateway's rules, and with the right name put in.
+
+`--json FILE` writes {"sets": {set: {system: {"ndcg@10", "mrr@10", "recall@10", "recall@100", "ms_per_query"}}}}.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import re
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from bench.common import show
+from bench.common.args import SEED
+from bench.common.machine import machine
+from bench.common.report import Cell, Table
+from bench.reranking import data
+from bench.retrieving import judge, rooms
+from bench.retrieving.judge import Judged
+from bench.retrieving.rooms import Answers
+from bench.retrieving.sets import SETS, Asked, JudgedSet
+from citemesh.client import Mesh
+from citemesh.client.types import Question
+from citemesh.errors import CiteMeshError
+from citemesh.kit.settings import load
+from gateway.query.deadline import Deadline
+from gateway.query.find import Ranker
+from gateway.query.flow import nowhere
+from gateway.query.gather import Gatherer
+from gateway.query.plan import Plan
+from gateway.query.planning.bridge import Bridge
+from gateway.query.planning.planner import Planner, SingleShot
+from gateway.query.run import Run
+from gateway.query.searching import Searcher
+from gateway.query.standalone import Exchange, standalone
+from gateway.query.telemetry import Steps
+from gateway.query.transcript import Transcript
+from gateway.settings import GatewaySettings
+
+SINGLE_HOP, MULTI_HOP = "xquad-en", "multihop"
+SINGLE_QUERIES, QUICK_QUERIES = 300, 20
+SLOWER = 1.2
+ASK_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A planner and the most hops that it may take."""
+
+    planner: Planner
+    hops: int
+
+
+SYSTEMS = {
+    "single": System(SingleShot(), 1),
+    "bridge, 2 hops": System(Bridge(), 2),
+    "bridge, 3 hops": System(Bridge(), 3),
+}
+Found = dict[str, dict[str, Judged]]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to run."""
+
+    quick: bool
+    seed: int
+    json: Path | None
+    keep: Path | None
+
+
+async def measure(options: Options) -> Found:
+    """Asks everything; answers what was found by set and system."""
+    found: Found = {}
+    chance = random.Random(options.seed)
+    async with rooms.rooms(options.keep) as mesh:
+        for name, most in ((MULTI_HOP, 1000), (SINGLE_HOP, SINGLE_QUERIES)):
+            judged = SETS[name]()
+            collection, seconds = await rooms.fill(mesh, judged)
+            show.say(f"{name}: {len(judged.documents)} documents ({seconds:.0f} s)")
+            asked = chance.sample(judged.queries, min(QUICK_QUERIES if options.quick else most, len(judged.queries)))
+            found[name] = await planned(mesh, collection, asked, chance)
+            report(replace(judged, queries=asked), found[name], options.seed)
+            if name == MULTI_HOP:
+                found["follow-ups"] = await followed(mesh, collection, options, chance)
+    return found
+
+
+async def planned(mesh: Mesh, collection: str, asked: Sequence[Asked], chance: random.Random) -> dict[str, Judged]:
+    """Every planner's rankings of every question."""
+    limits = load(GatewaySettings).limits
+    searcher, ranker = Searcher(mesh.retrieval), Ranker(mesh.reranker, limits)
+    gatherers = {name: Gatherer(searcher, ranker, one.planner, limits) for name, one in SYSTEMS.items()}
+    answers = {name: Answers() for name in SYSTEMS}
+    await _gather(gatherers["single"], Question("A first question, so that all is warm?", collection), 1)
+    with show.progress(f"{collection}: search", len(asked)) as step:
+        for one in asked:
+            for name in chance.sample(list(SYSTEMS), len(SYSTEMS)):
+                started = time.perf_counter()
+                ids = await _gather(gatherers[name], Question(one.text, collection), SYSTEMS[name].hops)
+                answers[name].add(ids, ids, time.perf_counter() - started)
+            step()
+    return {name: _judged(asked, each) for name, each in answers.items()}
+
+
+async def _gather(gatherer: Gatherer, question: Question, hops: int) -> list[str]:
+    plan = Plan(question.question, (question.question,))
+    run = Run(replace(question, max_hops=hops), plan, Deadline.after(ASK_S), Transcript(nowhere), Steps(0.0))
+    return [one.passage.document_id for one in (await gatherer.gather(run)).passages]
+
+
+async def followed(mesh: Mesh, collection: str, options: Options, chance: random.Random) -> dict[str, Judged]:
+    """Follow-ups, searched in three forms."""
+    pairs = follow_ups()
+    pairs = chance.sample(pairs, min(QUICK_QUERIES, len(pairs))) if options.quick else pairs
+    limits = load(GatewaySettings).limits
+    gatherer = Gatherer(Searcher(mesh.retrieval), Ranker(mesh.reranker, limits), SingleShot(), limits)
+    answers = {name: Answers() for name in ("as asked", "stand-alone", "right name")}
+    for one in pairs:
+        forms = (one.asked, standalone(one.asked, [one.before]), one.meant)
+        for name, form in zip(answers, forms, strict=True):
+            started = time.perf_counter()
+            ids = await _gather(gatherer, Question(form, collection), 1)
+            answers[name].add(ids, ids, time.perf_counter() - started)
+    asked = [Asked(one.meant, frozenset((one.document,))) for one in pairs]
+    judged = {name: _judged(asked, each) for name, each in answers.items()}
+    report(JudgedSet("follow-ups", "en", [], asked), judged, options.seed)
+    return judged
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """A second question, what stood before it, what it means, and the document that answers it."""
+
+    before: Exchange
+    asked: str
+    meant: str
+    document: str
+
+
+def follow_ups() -> list[FollowUp]:
+    """Pairs of MuSiQue's first two steps whose second step needs the first one's answer."""
+    items = json.loads((data.folder() / "multihop" / "musique_train.json").read_text(encoding="utf-8"))
+    known = {document.text: document.id for document in SETS[MULTI_HOP]().documents}
+    found = []
+    for item in items:
+        first, second = item["question_decomposition"][:2]
+        document = known.get(item["paragraphs"][second["paragraph_support_idx"]]["paragraph_text"])
+        if "#1" in second["question"] and document:
+            answer = _sentence(item["paragraphs"][first["paragraph_support_idx"]]["paragraph_text"], first["answer"])
+            later = _question(second["question"])
+            before = Exchange(_question(first["question"]), answer)
+            found.append(FollowUp(before, later.replace("#1", "it"), later.replace("#1", first["answer"]), document))
+    return found
+
+
+def _question(step: str) -> str:
+    """A step as a question: MuSiQue writes some as "subject >> relation"."""
+    subject, arrow, relation = step.partition(" >> ")
+    text = f"What is the {relation} of {subject}" if arrow else step
+    return text.strip().rstrip("?").strip() + "?"
+
+
+def _sentence(text: str, answer: str) -> str:
+    """The first sentence that has the answer, as an extractive answer would quote it."""
+    sentences = re.split(r"(?<=[.!?])\s+", text)
+    return next((one for one in sentences if answer.casefold() in one.casefold()), answer)
+
+
+def _judged(asked: Sequence[Asked], answers: Answers) -> Judged:
+    return judge.judged(asked, answers.shallow, answers.deep, rooms.milliseconds(answers))
+
+
+def report(judged: JudgedSet, systems: dict[str, Judged], seed: int) -> None:
+    """Prints a set's table: each system against the first."""
+    held = np.array([asked.held_out for asked in judged.queries])
+    base = next(iter(systems.values()))
+    rows: list[list[Cell]] = []
+    for name, each in systems.items():
+        low, high = judge.interval(each.values["recall@10"], seed)
+        p = judge.chance_of_difference(each.values["recall@10"], base.values["recall@10"], seed)
+        spread = f"{each.mean('recall@10'):.3f} ({low:.3f} … {high:.3f})"
+        times = each.ms.mean() / base.ms.mean()
+        others = [f"{each.mean('recall@10', held):.3f}", f"{each.mean('ndcg@10'):.3f}", f"{each.mean('mrr@10'):.3f}"]
+        rows.append([name, spread, *others, f"{p:.4f}", f"{each.ms.mean():.0f}", f"{times:.2f}"])
+    columns = ("system", "Recall@10 (95 %)", "held-out half", "nDCG@10", "MRR@10", "p", "ms", "times the first")
+    show.grid(Table(f"{judged.name}: {len(judged.queries)} questions", columns, rows))
+
+
+def unmet(found: Found, system: str) -> list[str]:
+    """What was promised of a planner and isn't so."""
+    multi, single = found[MULTI_HOP], found[SINGLE_HOP]
+    missed = []
+    if multi[system].mean("recall@10") <= multi["single"].mean("recall@10"):
+        missed.append(f"{system}: no gain on multi-hop questions")
+    if judge.interval(single[system].values["recall@10"] - single["single"].values["recall@10"], SEED)[1] < 0:
+        missed.append(f"{system}: single-hop questions lose")
+    if (times := single[system].ms.mean() / single["single"].ms.mean()) > SLOWER:
+        missed.append(f"{system}: single-hop questions take {times:.2f} times as long")
+    return missed
+
+
+def options(arguments: Sequence[str] | None = None) -> Options:
+    """Reads the command line; ends the process with a message where it is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="few questions: a look, not a figure to quote")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here, as JSON")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the store there, so that sets are embedded once")
+    parser.add_argument("--seed", type=int, default=SEED, help="of samples, orders and resampling (%(default)s)")
+    given = parser.parse_args(arguments)
+    if given.json and not given.json.absolute().parent.is_dir():
+        parser.error(f"--json: {given.json.parent} is no directory; make it first")
+    return Options(given.quick, given.seed, given.json, given.keep)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measures; returns the exit status, which is 1 where it can't and 0 whatever it finds."""
+    given = options(arguments)
+    try:
+        found = asyncio.run(measure(given))
+    except CiteMeshError as error:
+        show.errors.print(f"multihop: {error}", style="red", markup=False)
+        return 1
+    for line in [] if given.quick else unmet(found, "bridge, 2 hops"):
+        show.out.print(f"- MISSED {line}", markup=False)
+    show.out.print(machine().line(), style="dim", markup=False)
+    if given.json:
+        rows = {name: {system: each.row() for system, each in systems.items()} for name, systems in found.items()}
+        given.json.write_text(json.dumps({"sets": rows}, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
