@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from citemesh.cli.connect import connect_documents, connection_options, json_option, reporting, run
-from citemesh.cli.terminal import console, printable
+from citemesh.cli.terminal import console, count, printable
 from citemesh.client.mesh import Mesh
 from citemesh.client.types import Collection
 from citemesh.errors import InvalidInput
@@ -108,7 +108,7 @@ def delete(
         if as_json:
             click.echo(json.dumps({"deleted": name, "documents": found.documents}, ensure_ascii=False))
         else:
-            console().print(f"deleted {name}: {_count(found.documents, 'document')}")
+            console().print(f"deleted {name}: {count(found.documents, 'document')}")
         return 0
 
     return run(work(connect_documents(state_dir, timeout_s, target, key)))
@@ -137,14 +137,10 @@ def _confirm(found: Collection) -> None:
     """Raises InvalidInput unless the name is typed again."""
     if not _is_asked():
         raise InvalidInput("--yes", "nobody is there to confirm it", "add --yes to delete without being asked")
-    what = f"{_count(found.documents, 'document')} will be gone. Type {found.name} to delete it"
+    what = f"{count(found.documents, 'document')} will be gone. Type {found.name} to delete it"
     if click.prompt(what, default="", show_default=False, err=True) != found.name:
         raise InvalidInput("name", "that is not its name; nothing was deleted", "type it exactly, or leave it")
 
 
 def _is_asked() -> bool:
     return sys.stdin.isatty()
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -155,7 +155,8 @@ def show(found: Sequence[Document], as_json: bool) -> None:
         console().print("No document. `citemesh ingest PATH` adds some.")
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("id", "title", "kind", "language"):
+    table.add_column("id", no_wrap=True)
+    for column in ("title", "kind", "language"):
         table.add_column(column, overflow="fold")
     table.add_column("passages", justify="right")
     table.add_column("address", overflow="fold")

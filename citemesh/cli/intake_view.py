@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from citemesh.cli.intake import ENDS, STATES, Item
-from citemesh.cli.terminal import printable
+from citemesh.cli.terminal import count, printable
 
 _NAME_CHARACTERS = 40
 
@@ -126,7 +126,9 @@ class Bars:
     ) -> None:
         self._progress.stop()
         for notice, files in self._notices.items():
-            self._out.print(Text(printable(f"{notice} ({files} files)" if files > 1 else notice), style="yellow"))
+            self._out.print(
+                Text(printable(f"{notice} ({count(files, 'file')})" if files > 1 else notice), style="yellow")
+            )
 
     def update(self, item: Item) -> None:
         """Show an item's new state."""
@@ -182,11 +184,11 @@ def outcome(item: Item) -> str:
     """How a file ended, in a few words."""
     if item.state == "failed":
         return f"{item.reason}: {item.message}"
-    chunks = f"{item.chunks} chunks"
+    chunks = count(item.chunks, "chunk")
     if not item.rows and not item.failed_rows:
         return chunks
-    failed = f", {item.failed_rows} rows failed" if item.failed_rows else ""
-    return f"{item.rows} rows, {chunks}{failed}"
+    failed = f", {count(item.failed_rows, 'row')} failed" if item.failed_rows else ""
+    return f"{count(item.rows, 'row')}, {chunks}{failed}"
 
 
 def summarise(out: Console, items: Sequence[Item], seconds: float) -> None:
@@ -195,8 +197,8 @@ def summarise(out: Console, items: Sequence[Item], seconds: float) -> None:
     unchanged = sum(item.state == "unchanged" for item in items)
     failed = sum(item.state == "failed" for item in items)
     rows = sum(item.rows for item in committed)
-    chunks = f"{sum(item.chunks for item in committed)} chunks"
-    parts = [f"{len(committed)} taken in ({f'{rows} rows, ' if rows else ''}{chunks})"]
+    chunks = count(sum(item.chunks for item in committed), "chunk")
+    parts = [f"{len(committed)} taken in ({count(rows, 'row') + ', ' if rows else ''}{chunks})"]
     parts += [f"{unchanged} there already"] if unchanged else []
     parts += [f"{failed} failed"] if failed else []
     out.print(f"{', '.join(parts)} in {duration(seconds)}")
@@ -211,7 +213,7 @@ def _failures(faulty: Sequence[Item]) -> Table:
     table.add_column("what to do", overflow="fold")
     for item in faulty:
         what = Text(printable("; ".join(part.rstrip(" .") for part in (item.message, item.remedy) if part)))
-        name = item.found.uri if item.state == "failed" else f"{item.found.uri}: {item.failed_rows} rows"
+        name = item.found.uri if item.state == "failed" else f"{item.found.uri}: {count(item.failed_rows, 'row')}"
         table.add_row(Text(printable(name)), Text(printable(item.reason)), what)
     return table
 

@@ -10,7 +10,7 @@ import click
 from rich.text import Text
 
 from citemesh.cli.connect import connect_documents, connection_options, json_option, reporting, run
-from citemesh.cli.terminal import console, printable
+from citemesh.cli.terminal import console, count, printable
 from citemesh.client.mesh import Mesh
 
 _LONGEST_S = 600.0
@@ -37,8 +37,8 @@ def snapshot(
         if as_json:
             click.echo(json.dumps(asdict(copied), ensure_ascii=False))
         else:
-            held = f"{copied.documents} documents in {copied.chunks} passages, as of change {copied.sequence}"
-            console().print(Text(printable(f"{copied.directory}\n{held}")))
+            held = f"{count(copied.documents, 'document')} in {count(copied.chunks, 'passage')}"
+            console().print(Text(printable(f"{copied.directory}\n{held}, as of change {copied.sequence}")))
         return 0
 
     return run(work(connect_documents(state_dir, timeout_s or _LONGEST_S, target, key)))

@@ -8,6 +8,8 @@ import unicodedata
 from rich.console import Console
 
 _KEPT = "\n\t"
+_PIPE_WIDTH = 1000
+"""Into a pipe nothing is folded, so that a table's line stays a line."""
 
 
 def printable(text: str) -> str:
@@ -27,6 +29,11 @@ def _steers(letter: str) -> bool:
 
 def console(stderr: bool = False) -> Console:
     """Standard output (or error): colours on a terminal, plain text into a pipe, never re-wrapped or highlighted."""
-    return Console(
-        file=sys.stderr if stderr else sys.stdout, highlight=False, markup=False, emoji=False, soft_wrap=True
-    )
+    file = sys.stderr if stderr else sys.stdout
+    width = None if file.isatty() else _PIPE_WIDTH
+    return Console(file=file, highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
+
+
+def count(number: int, noun: str) -> str:
+    """So many of something."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -15,7 +15,7 @@ from rich.text import Text
 from citemesh.cli.failures import message_of
 from citemesh.cli.intake import Item
 from citemesh.cli.intake_view import IntakeView, JsonLines, Lines, duration, summarise, view_of
-from citemesh.cli.terminal import printable
+from citemesh.cli.terminal import count, printable
 from citemesh.errors import CiteMeshError
 
 _FEW = 8
@@ -121,7 +121,7 @@ class TextWatchView:
 
     def watching(self, files: int) -> None:
         """Say so."""
-        self._out.print(Text(f"Watching {_files(files)}; Ctrl-C ends it.", style="bold"))
+        self._out.print(Text(f"Watching {count(files, 'file')}; Ctrl-C ends it.", style="bold"))
 
     def deleted(self, uris: Sequence[str]) -> None:
         """A line each."""
@@ -156,10 +156,6 @@ class TextWatchView:
         """Why, and what is done instead."""
         line = f"the system tells of no changes ({why}); looking every {duration(look_s)} instead"
         self._out.print(Text(printable(line), style="yellow"))
-
-
-def _files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count} files"
 
 
 def _event(event: str, **facts: Any) -> None:

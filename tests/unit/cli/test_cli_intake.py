@@ -176,5 +176,5 @@ def test_a_summary_tells_rows_and_what_to_do(tmp_path: Path) -> None:
     summarise(out, [item], 75.0)
     text = out.export_text()
     assert "1 taken in (9 rows, 9 chunks) in 1 min 15 s" in text
-    assert "a.csv: 1 rows" in text
+    assert "a.csv: 1 row " in text
     assert "row 7: no end; mend it" in text
