@@ -50,6 +50,7 @@ def _sampling(value: Sampling) -> pb.Sampling:
         stop=value.stop,
         seed=value.seed,
         repetition_penalty=value.repetition_penalty,
+        json_schema=value.json_schema,
     )
 
 

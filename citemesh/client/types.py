@@ -242,6 +242,7 @@ class Sampling:
     stop: tuple[str, ...] = ()
     seed: int | None = None
     repetition_penalty: float = 0.0
+    json_schema: str = ""
 
 
 @dataclass(frozen=True, slots=True)

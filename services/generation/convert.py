@@ -1,5 +1,6 @@
 """Messages to plain values and back; what a message may hold is checked here."""
 
+import json
 import math
 
 from citemesh.api.common.v1 import usage_pb2
@@ -9,6 +10,7 @@ from services.generation.engine import Delta, Finish, ModelFacts, Sampling, Stat
 
 MAX_TEXT = 1 << 20
 MAX_STOPS = 16
+MAX_SCHEMA = 16384
 FINISH = {
     None: pb.FINISH_REASON_UNSPECIFIED,
     Finish.STOP: pb.FINISH_REASON_STOP,
@@ -72,7 +74,22 @@ def sampling(message: pb.Sampling, default_max_tokens: int) -> Sampling:
         stop=tuple(message.stop),
         seed=message.seed if message.HasField("seed") else None,
         repetition_penalty=message.repetition_penalty or 1.0,
+        json_schema=check_schema(message.json_schema),
     )
+
+
+def check_schema(text: str) -> str:
+    """Return a JSON schema as it came. Raises InvalidInput where it is too long or no JSON object."""
+    field = "sampling.json_schema"
+    if len(text) > MAX_SCHEMA:
+        raise InvalidInput(field, f"{len(text)} characters are over the limit of {MAX_SCHEMA}", "send a shorter one")
+    try:
+        schema = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        raise InvalidInput(field, "it is no JSON", "send a JSON schema") from None
+    if not isinstance(schema, dict):
+        raise InvalidInput(field, "it is no JSON object", "send a JSON schema")
+    return text
 
 
 def check_range(field: str, value: float, most: float) -> None:

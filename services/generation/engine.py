@@ -17,6 +17,7 @@ class Sampling:
         stop: texts that end the writing and are not answered.
         seed: makes a soft choice repeatable.
         repetition_penalty: how much written tokens are held back, over 0 to 2; 1 is not at all.
+        json_schema: JSON schema, as text, that what is written must follow; empty leaves it free.
     """
 
     temperature: float = 0.0
@@ -25,6 +26,7 @@ class Sampling:
     stop: tuple[str, ...] = ()
     seed: int | None = None
     repetition_penalty: float = 1.0
+    json_schema: str = ""
 
 
 @dataclass(frozen=True, slots=True)

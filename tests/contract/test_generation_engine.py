@@ -1,6 +1,7 @@
 """What a generation engine promises, fake or real."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 
@@ -88,6 +89,12 @@ class TestEveryEngine:
         deltas = await running.write(running.work(max_tokens=40, stop=(stop,)))
         assert deltas[-1].finish is Finish.STOP
         assert text_of(deltas) == whole[: whole.index(stop)]
+
+    async def test_what_is_written_follows_a_schema(self, running: Running) -> None:
+        names = {"type": "array", "items": {"type": "string", "maxLength": 20}, "minItems": 1, "maxItems": 2}
+        schema = json.dumps({"type": "object", "properties": {"names": names}, "required": ["names"]})
+        text = text_of(await running.write(running.work(max_tokens=200, json_schema=schema)))
+        assert 1 <= len(json.loads(text)["names"]) <= 2
 
     async def test_closing_the_answer_frees_the_engine(self, running: Running) -> None:
         deltas = running.engine.generate(running.work(max_tokens=2000))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from citemesh.errors import InvalidInput, Overloaded, Unavailable
 from citemesh.models import byte_vocabulary as vocabulary
 from services.generation.engine import Delta, Finish, ModelFacts, State, Usage, Work
-from services.generation.engines import copying
+from services.generation.engines import copying, shapes
 from services.generation.limits import check_length
 
 CHUNK = re.compile(r"\s*\S{1,8}|\s+")
@@ -97,7 +97,9 @@ def prompt_length(work: Work) -> int:
 
 def deltas(work: Work, max_tokens: int) -> Iterator[Delta]:
     """Return the answer in parts of a few characters; a character's bytes never part."""
-    text, finish = stopped(copying.answer(copying.prompt_text(work.prompt)), work.sampling.stop)
+    schema = work.sampling.json_schema
+    answer = shapes.smallest(schema) if schema else copying.answer(copying.prompt_text(work.prompt))
+    text, finish = stopped(answer, work.sampling.stop)
     room = min(work.sampling.max_tokens, max_tokens - prompt_length(work))
     kept, finish = (text, finish) if len(text.encode()) <= room else (cut(text, room), Finish.LENGTH)
     for part in CHUNK.findall(kept):

@@ -192,7 +192,7 @@ def _memory(options: Options) -> dict[str, Any]:
 
 def _params(sampling: Sampling, room: int) -> Any:
     from vllm import SamplingParams
-    from vllm.sampling_params import RequestOutputKind
+    from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
     return SamplingParams(
         temperature=sampling.temperature,
@@ -201,6 +201,7 @@ def _params(sampling: Sampling, room: int) -> Any:
         stop=list(sampling.stop),
         seed=sampling.seed,
         repetition_penalty=sampling.repetition_penalty,
+        structured_outputs=StructuredOutputsParams(json=sampling.json_schema) if sampling.json_schema else None,
         output_kind=RequestOutputKind.DELTA,
     )
 
@@ -222,4 +223,6 @@ def _field(fault: Any) -> str:
     """Return the request's field that vLLM complains about."""
     parameter = fault.parameter or ""
     known = ("temperature", "top_p", "max_tokens", "stop", "seed", "repetition_penalty")
+    if parameter == "structured_outputs":
+        return "sampling.json_schema"
     return f"sampling.{parameter}" if parameter in known else "prompt"

@@ -36,6 +36,10 @@ def test_values_are_passed_on() -> None:
         (pb.Sampling(max_tokens=-1), "sampling.max_tokens"),
         (pb.Sampling(stop=["x"] * 17), "sampling.stop"),
         (pb.Sampling(stop=["x", ""]), "sampling.stop[1]"),
+        (pb.Sampling(json_schema="{"), "sampling.json_schema"),
+        (pb.Sampling(json_schema="[1]"), "sampling.json_schema"),
+        (pb.Sampling(json_schema="[" * 10_000), "sampling.json_schema"),
+        (pb.Sampling(json_schema=" " * 20_000), "sampling.json_schema"),
     ],
 )
 def test_values_out_of_range_are_named(sampling: pb.Sampling, field: str) -> None:
@@ -43,6 +47,11 @@ def test_values_out_of_range_are_named(sampling: pb.Sampling, field: str) -> Non
         work(tokens=TOKENS, sampling=sampling)
     assert fault.value.field == field
     assert fault.value.remedy
+
+
+def test_a_schema_is_passed_on() -> None:
+    schema = '{"type": "object"}'
+    assert work(tokens=TOKENS, sampling=pb.Sampling(json_schema=schema)).sampling.json_schema == schema
 
 
 def test_prompts_are_there_and_fit() -> None:
