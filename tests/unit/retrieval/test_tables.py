@@ -203,9 +203,9 @@ async def test_a_reader_process_answers_rows_as_they_are() -> None:
 class Ingest:
     """A pipeline over an engine, with readers in this process."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, unreadable: str = "") -> None:
         self.engine = engine
-        self.queue = EmbeddingQueue(FakeEncoder)
+        self.queue = EmbeddingQueue(lambda: FakeEncoder(unreadable=unreadable))
         filler = TokenFiller(engine, NoTokenizer(), 60)
         self.pipeline = Pipeline(engine, DirectReader(), self.queue, filler, ChunkSize(64, 8))
         self.reports: list[Progress] = []
@@ -358,3 +358,17 @@ async def test_a_cancelled_table_keeps_whole_rows_and_can_be_gone_on_with(tmp_pa
     last = await ingest.take(data, "application/jsonl")
     assert (last.state, last.rows) == ("committed", 1000)
     await ingest.queue.stop()
+
+
+async def test_what_the_model_cannot_read_is_said(tmp_path: Path) -> None:
+    async with opened("durable", tmp_path) as engine:
+        ingest = Ingest(engine, unreadable="绿茶要用水冲泡")
+        await ingest.queue.start()
+        one = await ingest.take("绿茶要用水冲泡".encode(), "text/plain", "one")
+        assert one.state == "committed"
+        assert one.notices[0].startswith("1 of 1 chunks can't be read by the embedding model")
+        table = await ingest.take("id,text\n1,绿茶要用水\n2,Green tea\n".encode())
+        assert table.notices[0].startswith("1 of 2 chunks")
+        assert (await ingest.take(b"Green tea", "text/plain", "two")).notices == ()
+        assert (await engine.collection("default")).unreadable_chunks == 2
+        await ingest.queue.stop()
