@@ -11,6 +11,7 @@ import hashlib
 import re
 import unicodedata
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -79,14 +80,16 @@ def fold(signatures: Sequence[bytes], most: int, threshold: float = THRESHOLD) -
     too many are left out.
     """
     groups: list[tuple[int, list[tuple[int, float]]]] = []
-    firsts: dict[bytes, _Firsts] = {}
-    for place, each in enumerate(signatures):
-        known = firsts.setdefault(_kind(each), _Firsts())
-        group, value = known.nearest(each)
+    kinds = list(map(_kind, signatures))
+    shared = {kind: _Firsts() for kind, count in Counter(kinds).items() if count > 1}
+    for place, (each, kind) in enumerate(zip(signatures, kinds, strict=True)):
+        known = shared.get(kind)
+        group, value = known.nearest(each) if known is not None else (0, 0.0)
         if value >= threshold and value > 0:
             groups[group][1].append((place, value))
         elif len(groups) < most:
-            known.add(each, len(groups))
+            if known is not None:
+                known.add(each, len(groups))
             groups.append((place, []))
     return [Group(first, tuple(others)) for first, others in groups]
 
