@@ -13,9 +13,13 @@ from citemesh.kit.settings import variable
 from gateway.admission.router import Admission, Priority
 from gateway.answering import Answering
 from gateway.query.flow import Flow
+from gateway.query.models import Models
 from gateway.query.planning.bridge import Bridge
+from gateway.query.planning.by_model import ByModel as PlansByModel
 from gateway.query.planning.planner import Planner, SingleShot
 from gateway.query.ports import Rooms
+from gateway.query.rewriting import ByModel, ByRules
+from gateway.query.structured import Structured
 from gateway.rest import app as rest
 from gateway.rest.collections import CollectionStore
 from gateway.rest.documents import DocumentStore
@@ -56,9 +60,7 @@ def build(settings: GatewaySettings) -> Room:
 def assemble(settings: GatewaySettings, rooms: Rooms, mesh: Neighbours) -> Room:
     """The gateway over the rooms given."""
     kept = ThreadStore(settings.threads_directory, settings.thread_bounds)
-    answering = Answering(
-        Flow(rooms, settings.limits, kept, planner_of(settings)), admission_of(settings), settings.timeout_s
-    )
+    answering = Answering(flow_of(settings, rooms, kept), admission_of(settings), settings.timeout_s)
     ways = rest.Ways(answering, mesh.documents, mesh.collections, mesh.retrieval, kept, mesh)
     bounds = Bounds(settings.http_max_body_kib << 10, settings.http_max_upload_mib << 20, settings.http_idle_s)
     app = rest.build(ways, bounds, settings.http_origins)
@@ -112,9 +114,16 @@ def admission_of(settings: GatewaySettings) -> Admission:
     return Admission(settings.concurrency, depths)
 
 
-def planner_of(settings: GatewaySettings) -> Planner:
-    """The planner that the settings name."""
-    return Bridge() if settings.planner == "bridge" else SingleShot()
+def flow_of(settings: GatewaySettings, rooms: Rooms, threads: ThreadStore) -> Flow:
+    """The flow with the planner and the rewriter that the settings name."""
+    structured = Structured(rooms.tokenizer, rooms.generation, Models(rooms.generation), settings.decide_s)
+    planners: dict[str, Planner] = {
+        "single": SingleShot(),
+        "bridge": Bridge(),
+        "model": PlansByModel(structured, Bridge()),
+    }
+    rewriter = ByModel(structured) if settings.rewriter == "model" else ByRules()
+    return Flow(rooms, settings.limits, threads, planners[settings.planner], rewriter)
 
 
 def targets(settings: GatewaySettings) -> dict[str, str]:

@@ -52,11 +52,16 @@ class GatewaySettings(RoomSettings):
     history_tokens: int = Field(
         1000, ge=0, le=100_000, description="Most tokens, as estimated, of what was said before a question."
     )
-    planner: Literal["bridge", "single"] = Field(
+    planner: Literal["bridge", "single", "model"] = Field(
         "bridge",
         description="Whether a question may take more than one search: bridge goes on from names that the first one "
-        "found, single never does.",
+        "found, model asks the language model (and bridges where it can't), single never does.",
     )
+    rewriter: Literal["rules", "model"] = Field(
+        "rules",
+        description="Who makes a follow-up stand alone: rules, or the language model where it keeps to what was said.",
+    )
+    decide_s: float = Field(4.0, gt=0, le=60, description="Longest wait for one small decision of the language model.")
     hops: int = Field(2, ge=1, le=5, description="Most searches one after another where the question says nothing.")
     cache_entries: int = Field(
         256, ge=0, le=100_000, description="Most answers kept in memory to be given again; 0 keeps none."

@@ -14,11 +14,12 @@ from gateway.query.followups import related
 from gateway.query.gather import Gatherer
 from gateway.query.limits import Limits
 from gateway.query.models import Models
-from gateway.query.plan import make_plan
+from gateway.query.plan import first_plan, tidy
 from gateway.query.planning.planner import Planner, SingleShot
 from gateway.query.ports import Rooms
 from gateway.query.question import check
 from gateway.query.replay import Recorder, Replay
+from gateway.query.rewriting import ByRules, Rewriter
 from gateway.query.run import Run
 from gateway.query.searching import Searcher
 from gateway.query.telemetry import Steps
@@ -32,8 +33,14 @@ class Flow:
     """Answers questions over the rooms of the mesh."""
 
     def __init__(
-        self, rooms: Rooms, limits: Limits, threads: ThreadsPort | None = None, planner: Planner | None = None
+        self,
+        rooms: Rooms,
+        limits: Limits,
+        threads: ThreadsPort | None = None,
+        planner: Planner | None = None,
+        rewriter: Rewriter | None = None,
     ) -> None:
+        self._rewriter = rewriter or ByRules()
         self._limits = limits
         self._conversation = Conversation(threads, limits.history_tokens)
         self._searcher = Searcher(rooms.retrieval)
@@ -75,14 +82,14 @@ class Flow:
     async def search(self, question: Question, top_k: int) -> tuple[Source, ...]:
         """The passages that Ask would find, best first, numbered."""
         steps, deadline = Steps(0.0), Deadline.after(self._limits.rank_s + SEARCH_S)
-        run = Run(question, make_plan(question.question), deadline, Transcript(nowhere), steps)
+        run = Run(question, first_plan(tidy(question.question)), deadline, Transcript(nowhere), steps)
         ranking = await self._gatherer.gather(run, top_k)
         return numbered([to_source(one) for one in ranking.passages[:top_k]])
 
     async def _plan(self, question: Question, deadline: Deadline, emit: Emit, steps: Steps, owner: Owner) -> Run:
         with steps.step("plan") as span:
             past = await self._conversation.recall(question, owner)
-            plan = make_plan(question.question, past)
+            plan = first_plan(await self._rewriter.rewrite(tidy(question.question), past))
             if self._limits.log_content:
                 span.set_attribute("citemesh.question", plan.question)
         await emit(plan.event())

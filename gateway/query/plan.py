@@ -1,10 +1,8 @@
 """Which searches answer a question."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from citemesh.client.types import PlanEvent
-from gateway.query.standalone import Exchange, standalone
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +17,11 @@ class Plan:
         return PlanEvent(self.question, self.hops)
 
 
-def make_plan(question: str, past: Sequence[Exchange] = ()) -> Plan:
-    """Plans one hop with the question made stand-alone; runs of white space are no part of it."""
-    text = standalone(" ".join(question.split()), past)
-    return Plan(text, (text,))
+def first_plan(question: str) -> Plan:
+    """Plans one hop with a question that stands alone."""
+    return Plan(question, (question,))
+
+
+def tidy(question: str) -> str:
+    """A question without runs of white space, which are no part of it."""
+    return " ".join(question.split())

@@ -78,19 +78,12 @@ class Templates:
         """
         found = self._known.get(ask)
         if found is None or found.digest != digest:
-            found = await self._learn(await self._name(digest), digest, ask)
+            found = await self._learn(await tokenizer_of(self._tokenizer, digest), digest, ask)
         self._known.pop(ask, None)
         self._known[ask] = found
         if len(self._known) > MOST_TEMPLATES:
             del self._known[next(iter(self._known))]
         return found
-
-    async def _name(self, digest: str) -> str:
-        for info in await self._tokenizer.list():
-            if info.digest == digest and info.has_chat_template:
-                return info.name
-        fault = f"no loaded tokenizer has the model's digest {digest[:12]} and a chat template"
-        raise PreconditionFailed("TOKENIZER_MISSING", fault, "load the model's tokenizer in the tokenizer service")
 
     async def _learn(self, name: str, digest: str, ask: str) -> Template:
         one, two = MARKS
@@ -111,6 +104,15 @@ class Templates:
         unique = sorted(set(ids))
         texts = await self._tokenizer.decode([[i] for i in unique], name, skip_special_tokens=True)
         return {i for i, text in zip(unique, texts, strict=True) if not text}
+
+
+async def tokenizer_of(tokenizer: TokenizerPort, digest: str) -> str:
+    """Name of the loaded tokenizer with this digest and a chat template. Raises PreconditionFailed."""
+    for info in await tokenizer.list():
+        if info.digest == digest and info.has_chat_template:
+            return info.name
+    fault = f"no loaded tokenizer has the model's digest {digest[:12]} and a chat template"
+    raise PreconditionFailed("TOKENIZER_MISSING", fault, "load the model's tokenizer in the tokenizer service")
 
 
 def fixed_parts(base: Ids, other_sources: Ids, other_question: Ids) -> tuple[Ids, Ids, Ids]:
