@@ -1,7 +1,10 @@
 """Collections, documents, copies: what the commands ask for, print, and refuse."""
 
+import asyncio
+import hashlib
 import json
 import os
+import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +20,10 @@ from citemesh.cli.runtime import Running, write_note
 from citemesh.client.mesh import Mesh
 from citemesh.client.types import Collection, Copied, Document, Span
 from citemesh.errors import NotFound
+from services.retrieval.embedding.fake import FakeEncoder
+from services.retrieval.engine import Chunk, DocumentInfo, NewDocument, Place
+from services.retrieval.engines.durable import DurableEngine
+from services.retrieval.store.lock import StoreLock
 
 NOTES = Collection("notes", "e5\x1b[2J", 384, 3, 40, 2, "hnsw")
 PAGE = Document(
@@ -167,29 +174,91 @@ def test_a_copy_says_where_it_is(calls: list[tuple[Any, ...]]) -> None:
     assert calls == [("snapshot", "notes"), ("snapshot", "")]
 
 
-@pytest.fixture
-def restoring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A room whose restore tells its arguments and where it would restore to."""
-    room = tmp_path / "fake_restore.py"
-    room.write_text("import os, sys\nprint(sys.argv[1:], os.environ['CITEMESH_STATE_DIR'], flush=True)\nsys.exit(3)\n")
-    monkeypatch.setattr(restore_module, "_MODULE", "fake_restore")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of a store with two documents, made by the engine itself."""
+    folder = tmp_path_factory.mktemp("kept")
+
+    async def make() -> Path:
+        engine = DurableEngine(folder / "store")
+        await engine.open()
+        await engine.create("default", FakeEncoder().embedding)
+        for number in range(2):
+            await engine.put(fake_document(f"d{number}", f"Green tea number {number} wants eighty degrees."))
+        made = await engine.snapshot("")
+        await engine.close()
+        return made.directory
+
+    return asyncio.run(make())
 
 
-def test_restore_runs_the_rooms_own(restoring: None, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "copy").mkdir()
-    words = ("restore", "copy", "--force", "--json", "--state-dir", "elsewhere")
-    assert CliRunner().invoke(main, words).exit_code == 3
-    assert capfd.readouterr().out == "['copy', '--force', '--json'] elsewhere\n"
+def fake_document(name: str, text: str) -> NewDocument:
+    encoder = FakeEncoder()
+    chunk = Chunk(hashlib.sha256(name.encode()).hexdigest()[:32], Place(0, len(text)), text)
+    info = DocumentInfo(name, "default", "", "", "text", "en", "0" * 64, 1, len(text), 1, 0, datetime.now(UTC))
+    return NewDocument(info, text, [chunk], encoder.embed(encoder.ids([text], "passage")), encoder.embedding)
+
+
+def restore(*words: str | Path) -> Result:
+    return CliRunner().invoke(main, ("restore", *map(str, words)))
+
+
+def test_a_copy_is_proved_and_restored(copied: Path) -> None:
+    proved = restore(copied, "--prove")
+    assert proved.stdout.splitlines()[0] == "default: 2 documents in 2 passages"
+    assert "nothing was changed" in proved.stdout
+    assert not Path(".citemesh/store").exists()
+    assert "restored into .citemesh/store" in restore(copied).stdout
+    again = restore(copied)
+    assert again.exit_code == 1
+    assert "--force" in again.stderr
+    forced = json.loads(restore(copied, "--force", "--json").stdout)
+    assert forced["documents"] == 2
+    assert (Path(forced["aside"]) / "store.db").exists()
+
+
+def test_a_torn_copy_is_refused_and_the_store_stays(copied: Path, tmp_path: Path) -> None:
+    torn = tmp_path / "torn"
+    shutil.copytree(copied, torn)
+    with (torn / "store.db").open("r+b") as file:
+        file.truncate(8192)
+    Path(".citemesh/store").mkdir(parents=True)
+    Path(".citemesh/store/store.db").write_text("mine")
+    result = restore(torn, "--force")
+    assert result.exit_code == 1
+    assert "manifest says" in result.stderr
+    assert Path(".citemesh/store/store.db").read_text() == "mine"
+    assert [path.name for path in Path(".citemesh").iterdir()] == ["store"]
+
+
+def test_a_store_that_is_open_is_left_alone(copied: Path) -> None:
+    store = Path(".citemesh/store")
+    store.mkdir(parents=True)
+    (store / "store.db").write_text("mine")
+    lock = StoreLock(store / "lock")
+    lock.acquire()
+    result = restore(copied, "--force")
+    assert result.exit_code == 1
+    assert f"held by process {os.getpid()}" in result.stderr
+    lock.release()
 
 
 def test_restore_refuses_what_is_no_copy_and_a_mesh_that_runs(tmp_path: Path) -> None:
-    missing = CliRunner().invoke(main, ("restore", "nowhere"))
+    missing = restore("nowhere")
     assert missing.exit_code == 2
     assert "DIRECTORY: nowhere is no directory" in missing.stderr
     (tmp_path / "copy").mkdir()
     (tmp_path / ".citemesh/run").mkdir(parents=True)
     write_note(Path(".citemesh"), Running(os.getpid(), True, 8080, {}, ""))
-    running = CliRunner().invoke(main, ("restore", "copy"))
+    running = restore("copy")
     assert running.exit_code == 1
     assert f"process {os.getpid()}" in running.stderr
+
+
+def test_a_room_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "copy").mkdir()
+    monkeypatch.setattr(restore_module, "_MODULE", "no_such_room")
+    result = restore("copy")
+    assert result.exit_code == 1
+    assert "No module named no_such_room" in result.stderr
+    assert "pip install" in result.stderr
