@@ -19,6 +19,7 @@ from citemesh.client.types import (
     CitationEvent,
     DeltaEvent,
     DoneEvent,
+    FollowUpsEvent,
     PlanEvent,
     SearchEvent,
     Source,
@@ -41,6 +42,7 @@ _NAMES: dict[type[AskEvent], str] = {
     SourcesEvent: "sources",
     DeltaEvent: "delta",
     CitationEvent: "citation",
+    FollowUpsEvent: "follow_ups",
     DoneEvent: "done",
 }
 
@@ -86,6 +88,7 @@ class TextWriter:
         self._ended = False
         self._sources: dict[int, Source] = {}
         self._quotes: dict[int, list[Citation]] = {}
+        self._follow_ups: tuple[str, ...] = ()
         self._wait = console.status("searching")
         if console.is_terminal:
             self._wait.start()
@@ -111,6 +114,8 @@ class TextWriter:
                 self._show_up_to(self._known())
             case CitationEvent():
                 self._cite(event)
+            case FollowUpsEvent():
+                self._follow_ups = event.questions
             case DoneEvent():
                 self._finish(event)
 
@@ -153,6 +158,7 @@ class TextWriter:
         for note in filter(None, (_FINISHES.get(event.finish, ""), event.notice)):
             self._console.print(Text(printable(note), style="yellow"))
         self._list_sources(event.cited)
+        self._list_follow_ups()
         self._console.print(Text(_footer(event, len(self._sources)), style="dim"))
 
     def _list_sources(self, cited: Sequence[int]) -> None:
@@ -166,6 +172,14 @@ class TextWriter:
                 self._console.print(quote)
         if shown:
             self._console.print()
+
+    def _list_follow_ups(self) -> None:
+        if not self._follow_ups:
+            return
+        self._console.print(Text("Related questions", style="bold"))
+        for question in self._follow_ups:
+            self._console.print(f"  {_one_line(question)}")
+        self._console.print()
 
 
 def source_line(source: Source) -> Text:

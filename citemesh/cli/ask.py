@@ -22,6 +22,10 @@ from citemesh.errors import InvalidInput
 @collections_option
 @click.option("--mode", type=click.Choice(["generated", "extractive"]), default=None, help="How to answer.")
 @click.option("--max-tokens", type=click.IntRange(1, 4096), default=None, help="Most tokens of the answer.")
+@click.option("--length", type=click.Choice(["short", "standard", "detailed"]), help="How long the answer is to be.")
+@click.option("--style", type=click.Choice(["prose", "list", "steps"]), help="What form the answer is to have.")
+@click.option("--answer-language", default="", help="Language to answer in, such as zh; the question's when left out.")
+@click.option("--related", type=click.IntRange(0, 10), default=0, help="Most related questions to propose.")
 @connection_options
 @json_option
 @reporting
@@ -31,6 +35,10 @@ def ask(
     collections: tuple[str, ...],
     mode: str | None,
     max_tokens: int | None,
+    length: str | None,
+    style: str | None,
+    answer_language: str,
+    related: int,
     chosen: SearchFilter,
     target: str | None,
     key: str | None,
@@ -51,6 +59,10 @@ def ask(
         max_tokens=max_tokens or 0,
         filter=chosen,
         more_collections=collections[1:],
+        answer_language=answer_language,
+        length=length or "",
+        style=style or "",
+        related_questions=related,
     )
     writer = JsonWriter(_write_line) if as_json else TextWriter(console())
     return run(_ask(connect("gateway", settings, target, key), asked, timeout_s or settings.timeout_s, writer))

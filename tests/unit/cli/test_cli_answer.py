@@ -16,6 +16,7 @@ from citemesh.client.types import (
     CitationEvent,
     DeltaEvent,
     DoneEvent,
+    FollowUpsEvent,
     Location,
     PlanEvent,
     SearchEvent,
@@ -224,3 +225,12 @@ def test_json_is_one_object_a_line() -> None:
         "score": 0,
     }
     assert events[8]["usage"] == {"prompt_tokens": 100, "completion_tokens": 20, "cached_tokens": 0}
+
+
+def test_related_questions_stand_below_the_sources() -> None:
+    events = [*ANSWER[:-1], FollowUpsEvent(("Why \x1b[2Jso?", "为什么?")), ANSWER[-1]]
+    text = shown(events)
+    assert text.index("Sources") < text.index("Related questions\n  Why [2Jso?\n  为什么?\n")
+    lines: list[str] = []
+    JsonWriter(lines.append).write(events[-2])
+    assert json.loads(lines[0]) == {"event": "follow_ups", "questions": ["Why \x1b[2Jso?", "为什么?"]}

@@ -70,6 +70,12 @@ def test_ask_prints_the_answer(answered: list[Question]) -> None:
     assert answered == [Question("Why?", "notes", "extractive", 9, filter=chosen, more_collections=("mail",))]
 
 
+def test_ask_passes_on_how_the_answer_is_to_be(answered: list[Question]) -> None:
+    words = ("--length", "short", "--style", "list", "--answer-language", "zh", "--related", "3")
+    assert invoke(*ASK, *words).exit_code == 0
+    assert answered == [Question("Why?", answer_language="zh", length="short", style="list", related_questions=3)]
+
+
 def test_ask_reads_a_question_from_a_pipe(answered: list[Question]) -> None:
     assert invoke("ask", "--target", "x:1", stdin="为什么? 🤔\n".encode()).exit_code == 0
     assert invoke("ask", "--target", "x:1", "-", stdin=b"\xff?").exit_code == 0
