@@ -18,6 +18,7 @@ from services.retrieval.ingest.parsed import Block, Parsed
 
 _COUNTED_AT_ONCE = 1024
 _LONGEST_TOKEN = 8
+_MOST_CHARACTERS = 16
 
 
 class TokenCounter(Protocol):
@@ -86,7 +87,7 @@ def _pieces(parsed: Parsed, size: ChunkSize) -> Iterator[_Piece]:
             headings = [*((level, words) for level, words in headings if level < block.level), (block.level, title)]
         path = tuple(words for _, words in headings if words)
         on_page = bisect_right(parsed.pages, block.start)
-        apart, page = apart or on_page != page, on_page
+        apart, page = apart or (on_page != page and not size.sliding), on_page
         for start, end in _cut(parsed.text, block, size):
             yield _Piece(start, end, 0, page, path, block.kind == "heading", apart)
             apart = False
@@ -110,10 +111,15 @@ def _counted(text: str, pieces: Iterator[_Piece], counter: TokenCounter, size: C
         counts = counter.count([text[piece.start : piece.end] for piece in batch])
         for piece, tokens in zip(batch, counts, strict=True):
             if tokens <= size.piece:
-                piece.tokens = tokens
+                piece.tokens = _weight(piece.end - piece.start, tokens)
                 yield piece
             else:
                 yield from _finer(text, piece, counter, size)
+
+
+def _weight(characters: int, tokens: int) -> int:
+    """Tokens of a piece, or more where it is longer than they tell: a vocabulary may know a long word as none."""
+    return max(tokens, characters // _MOST_CHARACTERS)
 
 
 def _finer(text: str, piece: _Piece, counter: TokenCounter, size: ChunkSize) -> Iterator[_Piece]:
@@ -121,7 +127,8 @@ def _finer(text: str, piece: _Piece, counter: TokenCounter, size: ChunkSize) -> 
     counts = counter.count([text[start:end] for start, end in spans])
     for (start, end), tokens in zip(spans, counts, strict=True):
         if tokens <= size.piece:
-            yield replace(piece, start=start, end=end, tokens=tokens, apart=piece.apart and start == piece.start)
+            weight = _weight(end - start, tokens)
+            yield replace(piece, start=start, end=end, tokens=weight, apart=piece.apart and start == piece.start)
         else:
             yield from _by_tokens(text, replace(piece, start=start, end=end), counter, size)
 
@@ -153,14 +160,14 @@ def _pack(pieces: Iterable[_Piece], size: ChunkSize) -> Iterator[list[_Piece]]:
 
 def _ends(piece: _Piece, tokens: int, size: ChunkSize) -> bool:
     """Whether the chunk ends here: it is full, the page ends, or a heading comes and it is no mere stub."""
-    if tokens + piece.tokens > size.tokens:
+    if piece.apart or tokens + piece.tokens > size.tokens:
         return True
-    return not size.sliding and (piece.apart or (piece.heading and tokens >= size.tokens // 4))
+    return piece.heading and not size.sliding and tokens >= size.tokens // 4
 
 
 def _shared(group: list[_Piece], piece: _Piece, size: ChunkSize) -> list[_Piece]:
     """Last pieces of a chunk that the next one repeats; none across a heading or a page."""
-    if not size.sliding and (piece.apart or piece.heading):
+    if piece.apart or (piece.heading and not size.sliding):
         return []
     left = min(size.overlap, size.tokens - piece.tokens)
     shared: list[_Piece] = []

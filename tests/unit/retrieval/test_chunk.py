@@ -1,6 +1,7 @@
 """Cutting: spans are exact, sizes hold, every text advances, and time is linear."""
 
 import time
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -171,7 +172,7 @@ def test_a_chunk_never_crosses_a_page() -> None:
 WINDOW = ChunkSize(64, 16, sliding=True)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TEXTS, st.integers(1, 80), st.integers(0, 60))
 def test_windows_cover_every_text_and_advance(source: str, tokens: int, overlap: int) -> None:
     size = ChunkSize(tokens, min(overlap, tokens * 3 // 4), sliding=True)
@@ -226,3 +227,13 @@ def test_a_long_text_is_embedded_piece_by_piece() -> None:
     last = COUNTER.embed(COUNTER.ids(["banana"], "query"))[0]
     assert found[1] @ last > vectors[1] @ last + 0.3, "its end counts as well"
     assert means(vectors, whole(cut.texts)) is vectors
+
+
+def test_words_that_the_tokenizer_takes_for_nothing_do_not_make_endless_chunks() -> None:
+    class Blind(FakeEncoder):
+        def count(self, texts: Sequence[str]) -> list[int]:
+            return [1 for _ in texts]
+
+    places = chunk(text.parse("x" * 2_000_000), Blind(), ChunkSize(256, 32))
+    assert max(it.end - it.start for it in places) <= 256 * 16
+    assert (places[0].start, places[-1].end) == (0, 2_000_000)

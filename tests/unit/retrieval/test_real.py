@@ -1,6 +1,7 @@
 """The real embedding models, and real files where they are at hand."""
 
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ from citemesh.models import prepare
 from services.retrieval.embedding.torch_encoder import TorchEncoder
 from services.retrieval.ingest import text
 from services.retrieval.ingest.chunk import ChunkSize, chunk
-from services.retrieval.ingest.parsed import IngestFault
+from services.retrieval.ingest.long import pieces
+from services.retrieval.ingest.parsed import IngestFault, clean
 from services.retrieval.ingest.read import read
 
 pytestmark = pytest.mark.real
@@ -57,6 +59,19 @@ def test_chunks_fit_the_model(encoder: TorchEncoder, source: str) -> None:
     ends = encoder.ends(source)
     assert list(ends) == sorted(ends)
     assert not ends or 0 < ends[0] <= ends[-1] <= len(source)
+
+
+@pytest.mark.parametrize(
+    "source", [*ODD, "A sentence of some words.\r\n" * 2000, "a\x00b " * 3000], ids=range(len(ODD) + 2)
+)
+def test_windows_and_their_pieces_fit_the_model(encoder: TorchEncoder, source: str) -> None:
+    parsed = text.parse(clean(source))
+    places = chunk(parsed, encoder, ChunkSize(1024, 256, sliding=True))
+    windows = [parsed.text[place.start : place.end] for place in places]
+    assert all(later.start < earlier.end < later.end for earlier, later in pairwise(places))
+    assert all(tokens <= 1100 for tokens in encoder.count(windows))
+    cut = pieces(windows, encoder, 256)
+    assert all(len(ids) <= 300 for ids in encoder.ids(cut.texts, "passage"))
 
 
 def test_chinese_and_english_meet() -> None:
