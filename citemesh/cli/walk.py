@@ -9,13 +9,50 @@ from pathlib import Path
 
 from citemesh.errors import InvalidInput
 
-PROSE = (".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".html", ".htm", ".xhtml", ".pdf", ".docx", ".epub")
-TABLES = (".csv", ".tsv", ".jsonl", ".ndjson")
-CODE = (
-    *(".py", ".pyi", ".rs", ".go", ".c", ".h", ".cc", ".cpp", ".hpp", ".java", ".kt", ".scala", ".swift", ".cs", ".m"),
-    *(".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".rb", ".php", ".lua", ".pl", ".r", ".jl", ".hs", ".ex", ".erl"),
-    *(".sh", ".bash", ".sql", ".proto", ".toml", ".yaml", ".yml", ".css"),
+PROSE = (
+    *(".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".adoc", ".org", ".tex"),
+    *(".html", ".htm", ".xhtml", ".pdf", ".docx", ".epub"),
 )
+TABLES = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".jsonlines")
+CODE = (
+    *(
+        ".py",
+        ".pyi",
+        ".rs",
+        ".go",
+        ".c",
+        ".h",
+        ".cc",
+        ".cpp",
+        ".hpp",
+        ".cu",
+        ".java",
+        ".kt",
+        ".kts",
+        ".scala",
+        ".swift",
+    ),
+    *(
+        ".js",
+        ".mjs",
+        ".cjs",
+        ".jsx",
+        ".ts",
+        ".tsx",
+        ".vue",
+        ".svelte",
+        ".rb",
+        ".php",
+        ".lua",
+        ".pl",
+        ".pm",
+        ".r",
+        ".jl",
+    ),
+    *(".cs", ".fs", ".m", ".mm", ".hs", ".ml", ".ex", ".exs", ".erl", ".clj", ".dart", ".zig", ".nim", ".sol", ".f90"),
+    *(".sh", ".bash", ".ps1", ".sql", ".proto", ".graphql", ".tf", ".nix", ".toml", ".yaml", ".yml", ".css", ".scss"),
+)
+"""Without JSON and XML, which more often hold data than text; a file that is named is taken all the same."""
 SUFFIXES = frozenset((*PROSE, *TABLES, *CODE))
 KINDS = "Markdown, text, HTML, PDF, DOCX, EPUB, CSV, TSV, JSON Lines and source code"
 PASSED_OVER = frozenset({"node_modules", "__pycache__", "site-packages"})

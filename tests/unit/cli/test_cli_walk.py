@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from citemesh.cli.walk import walk
+from citemesh.cli.walk import SUFFIXES, walk
 from citemesh.errors import InvalidInput
+from services.retrieval.ingest import code
+from services.retrieval.ingest.detect import detect
 
 
 @pytest.fixture
@@ -64,3 +66,9 @@ def test_a_loop_of_links_ends(tree: Path) -> None:
 def test_nothing_to_ingest_says_so(tree: Path, make: object) -> None:
     with pytest.raises(InvalidInput, match="PATH"):
         walk(make(tree))  # type: ignore[operator]  # a function, chosen by the parameter
+
+
+@pytest.mark.parametrize("suffix", sorted(SUFFIXES - {".docx", ".epub", ".pdf"}))
+def test_what_folders_are_searched_for_is_what_retrieval_reads(suffix: str) -> None:
+    known = suffix in code.EXTENSIONS or suffix in (".text", ".txt")
+    assert known or detect(b"a\tb", name=f"x{suffix}").source_type not in ("text", "code")
