@@ -77,7 +77,8 @@ class Answering:
         )
         check(question)
         with tracer.start_as_current_span("citemesh.search"):
-            return await self._flow.search(question, top_k or DEFAULT_RESULTS)
+            ends = Deadline.after(deadline.remaining_s(self._timeout_s))
+            return await self._flow.search(question, top_k or DEFAULT_RESULTS, ends)
 
 
 async def _within(ends: Deadline, work: Coroutine[None, None, None]) -> None:

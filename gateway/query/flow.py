@@ -26,8 +26,6 @@ from gateway.query.telemetry import Steps
 from gateway.query.transcript import Emit, Transcript
 from gateway.threads.owner import NOBODY, Owner
 
-SEARCH_S = 30.0
-
 
 class Flow:
     """Answers questions over the rooms of the mesh."""
@@ -79,10 +77,10 @@ class Flow:
         await self._composer.answer(run, draft)
         await self._relate(run, ranking)
 
-    async def search(self, question: Question, top_k: int) -> tuple[Source, ...]:
+    async def search(self, question: Question, top_k: int, deadline: Deadline) -> tuple[Source, ...]:
         """The passages that Ask would find, best first, numbered."""
-        steps, deadline = Steps(0.0), Deadline.after(self._limits.rank_s + SEARCH_S)
-        run = Run(question, first_plan(tidy(question.question)), deadline, Transcript(nowhere), steps)
+        plan = first_plan(tidy(question.question))
+        run = Run(question, plan, deadline, Transcript(nowhere), Steps(0.0))
         ranking = await self._gatherer.gather(run, top_k)
         return numbered([to_source(one) for one in ranking.passages[:top_k]])
 

@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 
 _MARKER = re.compile(r"[ \t]*(?:\[|【)\s*(?:[Ss]ources?|来源)?\s*(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\s*(?:\]|】)")
-_UNFINISHED = re.compile(r"\s*(?:(?:\[|【)\s{0,2}(?:[A-Za-z]{0,7}|来源?)\s{0,2}[\d,;–\-\s]{0,24})?\Z")
+_IMAGE = "!["
+_UNFINISHED = re.compile(r"\s*(?:!|!?(?:\[|【)\s{0,2}(?:[A-Za-z]{0,7}|来源?)\s{0,2}[\d,;–\-\s]{0,24})?\Z")
 _NUMBER = re.compile(r"\d+")
 
 
@@ -28,7 +29,8 @@ class MarkerFilter:
     """Strips ``[2]``, ``[1, 3]`` and ``【4】`` from a stream, also where a delta ends inside one.
 
     What could still become a marker is held back (at most a few characters). Text in backquotes is left alone:
-    ``a[1]`` is code there. White space before the first word is dropped.
+    ``a[1]`` is code there. White space before the first word is dropped. An image of Markdown becomes a link: readers'
+    programs fetch images by themselves, and an address can be a document's way to carry words out.
     """
 
     def __init__(self) -> None:
@@ -65,6 +67,7 @@ class MarkerFilter:
 
     def _keep(self, kept: list[str], text: str) -> None:
         text = text if self._length else text.lstrip()
+        text = text if self._in_code else text.replace(_IMAGE, "[")
         kept.append(text)
         self._length += len(text)
         self._in_code ^= text.count("`") % 2 == 1

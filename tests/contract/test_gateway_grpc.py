@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import aclosing
+from datetime import UTC, datetime
 from typing import Any
 
 import grpc
@@ -11,7 +12,7 @@ from citemesh.api.query.v1 import query_service_pb2 as pb
 from citemesh.api.query.v1 import thread_service_pb2 as threads
 from citemesh.api.query.v1.query_service_pb2_grpc import QueryServiceStub
 from citemesh.api.query.v1.thread_service_pb2_grpc import ThreadServiceStub
-from citemesh.client.types import AskEvent, DeltaEvent, Question
+from citemesh.client.types import AskEvent, DeltaEvent, FollowUpsEvent, MetadataCondition, Question, SearchFilter
 from citemesh.errors import DeadlineExceeded, InvalidInput, NotFound, Overloaded, Unavailable
 from citemesh.kit import deadline
 from tests.contract.gateway_room import Running, gateway
@@ -47,6 +48,37 @@ async def test_every_field_of_a_question_arrives() -> None:
         sampling = running.mesh.generation.sampling
         assert sampling is not None
         assert (sampling.max_tokens, sampling.temperature) == (17, 0.5)
+
+
+async def test_every_new_field_of_a_question_arrives() -> None:
+    day = datetime(2024, 5, 1, tzinfo=UTC)
+    conditions = (MetadataCondition("price", numbers=(1.0, None)), MetadataCondition("day", texts=("2024", "")))
+    chosen = SearchFilter(
+        ("d1",), ("pdf",), ("-a.org",), ("en",), day, None, {"k": "v"}, (*conditions, MetadataCondition("x", ("y",)))
+    )
+    fields: dict[str, Any] = {"length": "detailed", "style": "steps", "answer_language": "en", "related_questions": 5}
+    question = Question(ASKED, "a", filter=chosen, more_collections=("b",), max_hops=1, skip_cache=True, **fields)
+    async with gateway(sources=1) as running:
+        for _ in range(2):
+            said = await ask(running, question)
+        searches = running.mesh.retrieval.searches
+        assert [(one.collection, one.filter) for one in searches] == [("a", chosen), ("b", chosen)] * 2
+        prompt = fakes.text_of(running.mesh.generation.prompts[-1])
+        assert "in English in detail as numbered steps" in prompt
+        assert any(isinstance(event, FollowUpsEvent) for event in said)
+        assert not fakes.done_of(said).cached
+        found = await running.client.query.search("pump", "a", 3, (), chosen, ("b",))
+        assert found
+        assert [(one.collection, one.filter) for one in searches[-2:]] == [("a", chosen), ("b", chosen)]
+
+
+async def test_a_kept_answer_says_so() -> None:
+    async with gateway() as running:
+        first, second = await ask(running), await ask(running)
+        assert [fakes.done_of(said).cached for said in (first, second)] == [False, True]
+        assert fakes.answer_of(first) == fakes.answer_of(second)
+        running.mesh.retrieval.sequence += 1
+        assert not fakes.done_of(await ask(running)).cached
 
 
 async def test_search_answers_numbered_sources() -> None:

@@ -135,6 +135,13 @@ async def test_a_document_cannot_steer_what_is_cited() -> None:
     assert text_of(mesh.generation.prompts[0]).count("<|im_start|>") == 3
 
 
+@pytest.mark.parametrize("cut", range(1, 20))
+async def test_a_picture_that_a_reader_would_fetch_is_a_link(cut: int) -> None:
+    text = "Look! It runs at 40 bar! ![40 bar](http://evil.example/?q=40) Done![1]"
+    mesh = Mesh(generation=FakeGeneration([text[at : at + cut] for at in range(0, len(text), cut)]))
+    assert answer_of(await ask(mesh)) == "Look! It runs at 40 bar! [40 bar](http://evil.example/?q=40) Done!"
+
+
 async def test_an_instruction_in_a_document_is_only_a_source() -> None:
     """What is searched for, how much is written and in which form come from the question, never from a document."""
     plain, mesh = Mesh(), Mesh(retrieval=FakeRetrieval((EVIL, *PASSAGES)))
