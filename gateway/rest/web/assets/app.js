@@ -30,6 +30,7 @@ async function route() {
     if (tab.dataset.view === name) tab.setAttribute("aria-current", "page");
     else tab.removeAttribute("aria-current");
   }
+  main.classList.toggle("talking", name === "ask");
   if (name === "documents") await views.documents.show(main);
   else if (name === "threads") await showThreads(main);
   else await views.ask.show(main, id);

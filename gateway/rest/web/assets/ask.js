@@ -13,6 +13,7 @@ export class AskView {
     this.reader = reader;
     this.focus = new Focus();
     this.turns = el("div");
+    this.talk = el("div", { class: "talk", tabindex: "0", "aria-label": say("answer"), role: "region" });
     this.welcome = el("div", { class: "welcome" }, el("h1", {}, say("welcome")), el("p", { class: "soft" }, say("welcome_note")));
     this.box = el("textarea", {
       id: "question",
@@ -35,7 +36,8 @@ export class AskView {
   /** Shows a thread's turns, or the welcome of a new one. */
   async show(main, threadId) {
     if (threadId !== this.threadId && !this.aborting) await this.#load(threadId);
-    fill(main, this.turns.children.length ? null : this.welcome, this.turns, this.form);
+    fill(this.talk, this.turns.children.length ? null : this.welcome, this.turns);
+    fill(main, this.talk, this.form);
     await this.focus.load();
     if (matchMedia("(hover: hover)").matches) this.box.focus();
   }
