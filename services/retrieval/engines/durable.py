@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from citemesh.errors import NotSupported, PreconditionFailed, Unavailable
+from citemesh.errors import PreconditionFailed, Unavailable
 from services.retrieval import near
 from services.retrieval.engine import (
     Chunk,
@@ -32,7 +32,7 @@ from services.retrieval.fuse import EVEN, Weights
 from services.retrieval.index.keeper import IndexChange, IndexKeeper
 from services.retrieval.index.kinds import IndexChoice
 from services.retrieval.index.tender import IndexTender
-from services.retrieval.store import changes, chunks, collections, documents, schema, words
+from services.retrieval.store import changes, chunks, collections, copies, documents, schema, words
 from services.retrieval.store import tokens as tokens_of
 from services.retrieval.store.database import Database, Transaction
 from services.retrieval.store.lock import StoreLock
@@ -53,8 +53,11 @@ class DurableEngine:
         index: IndexChoice | None = None,
         index_threads: int = 1,
         near_duplicate: float = near.THRESHOLD,
+        snapshots: Path | None = None,
     ) -> None:
         self._directory = directory
+        self._copies = snapshots or directory.parent / "snapshots"
+        self._copying = asyncio.Lock()
         self._readers = readers
         self._lock = StoreLock(directory / "lock")
         self._indexes = IndexKeeper(directory, snapshot_after, index or IndexChoice())
@@ -168,8 +171,14 @@ class DurableEngine:
         return await self._write(work)
 
     async def snapshot(self, collection: str) -> Copied:
-        """Copies what is kept."""
-        raise NotSupported("Snapshot", "stop the service and copy its store")
+        """Copies what is kept, while it serves; one copy at a time."""
+        database = self._open_database
+
+        def work() -> Copied:
+            return database.read_here(lambda connection: copies.copy(connection, self._copies, collection))
+
+        async with self._copying:
+            return await asyncio.to_thread(work)
 
     async def documents(self, collection: str, after: str, limit: int, table_id: str = "") -> tuple[DocumentInfo, ...]:
         """Lists documents."""
@@ -227,6 +236,7 @@ class DurableEngine:
                 _index_words_anew(connection)
         rows = collections.rows(connection)
         self._indexes.sweep(rows)
+        copies.sweep(self._copies)
         for row in rows:
             self._indexes.load(connection, row)
 

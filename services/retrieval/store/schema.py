@@ -55,10 +55,10 @@ def lexicon(collection: int) -> str:
 
 
 def create_lexicon(connection: sqlite3.Connection, collection: int) -> None:
-    """Makes a collection's lexical table: words of headings and of the text, BM25 with the headings at half weight."""
+    """Makes a collection's lexical table: words of headings and of the text, BM25 with both alike (docs/quality.md)."""
     name = lexicon(collection)
     connection.execute(f'CREATE VIRTUAL TABLE {name} USING fts5(headings, body, tokenize="{lexical.TOKENIZER}")')
-    connection.execute(f"INSERT INTO {name}({name}, rank) VALUES ('rank', 'bm25(0.5, 1.0)')")
+    connection.execute(f"INSERT INTO {name}({name}, rank) VALUES ('rank', 'bm25(1.0, 1.0)')")
 
 
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
@@ -66,20 +66,30 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
 
     Raises PreconditionFailed for a database of a newer version, DataLoss for one that is another program's.
     """
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    application = int(connection.execute("PRAGMA application_id").fetchone()[0])
-    if version == 0 and not _tables(connection):
+    if _version(connection) == 0 and not _tables(connection):
         _create(connection)
-    elif application != APPLICATION_ID:
+        return
+    check(connection, path)
+    if _version(connection) < VERSION:
+        migrate.upgrade(connection, _version(connection))
+
+
+def check(connection: sqlite3.Connection, path: Path) -> None:
+    """Raises PreconditionFailed for a database of a newer version, DataLoss for one that is another program's."""
+    application = int(connection.execute("PRAGMA application_id").fetchone()[0])
+    if application != APPLICATION_ID:
         raise DataLoss(f"{path} is not a CiteMesh store", "move it away, or set another state directory")
-    elif version > VERSION:
-        raise PreconditionFailed(
-            "STORE_TOO_NEW",
-            f"{path} has schema version {version}, this program knows up to {VERSION}",
-            "start the newer CiteMesh that wrote it",
-        )
-    elif version < VERSION:
-        migrate.upgrade(connection, version)
+    if _version(connection) > VERSION:
+        raise too_new(path, _version(connection))
+
+
+def too_new(path: Path, version: int) -> PreconditionFailed:
+    """The error for a database that this program is too old for."""
+    return PreconditionFailed(
+        "STORE_TOO_NEW",
+        f"{path} has schema version {version}, this program knows up to {VERSION}",
+        "start the newer CiteMesh that wrote it",
+    )
 
 
 def drop_lexicon(connection: sqlite3.Connection, collection: int) -> None:
@@ -101,6 +111,10 @@ def mark_words_current(connection: sqlite3.Connection) -> None:
 def store_id(connection: sqlite3.Connection) -> str:
     """The random name that a store got when it was made."""
     return str(connection.execute("SELECT value FROM meta WHERE key = 'store_id'").fetchone()[0])
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _tables(connection: sqlite3.Connection) -> int:

@@ -1,0 +1,56 @@
+"""Makes a store of a copy that Snapshot made: ``python -m services.retrieval.restore COPY --into DIRECTORY``.
+
+Without --into it only proves the copy. With --json it prints one object: {"ok": true, "copy", "into", "sequence",
+"documents", "chunks", "wordless", "collections": [{name, model, dimension, documents, chunks, unreadable}]}, or
+{"ok": false, "error": {"reason", "message", "remedy"}}. Exit status: 0, or 1 with an error.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from citemesh.errors import CiteMeshError
+from services.retrieval.store.restore import restore, verify
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns the exit status."""
+    options = _options(arguments)
+    try:
+        report = _restored(options.copy, options.into)
+    except CiteMeshError as error:
+        report = {"ok": False, "error": {"reason": error.reason, "message": error.message, "remedy": error.remedy}}
+    print(json.dumps(report, ensure_ascii=False) if options.json else _told(report))
+    return 0 if report["ok"] else 1
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m services.retrieval.restore", description="Restores a copy.")
+    parser.add_argument("copy", type=Path, help="directory that Snapshot made")
+    parser.add_argument("--into", type=Path, metavar="DIRECTORY", help="empty store directory; without it, only proves")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser.parse_args(arguments)
+
+
+def _restored(copy: Path, into: Path | None) -> dict[str, Any]:
+    told, proof = restore(copy, into) if into else verify(copy)
+    place = str(into) if into else ""
+    return {"ok": True, "copy": str(copy), "into": place, "sequence": told.sequence, **asdict(proof)}
+
+
+def _told(report: dict[str, Any]) -> str:
+    if not report["ok"]:
+        return f"{report['error']['message']}; {report['error']['remedy']}"
+    held = ", ".join(
+        f"{it['name']}: {it['documents']} documents, {it['chunks']} chunks" for it in report["collections"]
+    )
+    where = f"restored into {report['into']}" if report["into"] else "proved, nothing was restored"
+    return f"{report['copy']}: {where}\n{held}\nlast change {report['sequence']}; every document is found by its text"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
