@@ -4,8 +4,10 @@ PyTorch's older exporter gave wrong vectors for the same models without a word (
 export whose outputs aren't the model's own is refused.
 """
 
+import logging
 import shutil
 import tempfile
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,16 +78,19 @@ def _export(file: Path, model: PreparedModel, output: Output) -> None:
     network, names = _network(model, output)
     example = _inputs(network.vocabulary, names, (2, 7), 0)
     texts, tokens = torch.export.Dim("texts"), torch.export.Dim("tokens", max=model.max_tokens)
-    torch.onnx.export(
-        network,
-        tuple(torch.from_numpy(example[name]) for name in names),
-        file,
-        input_names=names,
-        output_names=[output],
-        dynamic_shapes=[{0: texts, 1: tokens}] * len(names),
-        dynamo=True,
-        verbose=False,
-    )
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it warns of torchvision, which no text needs
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the exporter's own
+        torch.onnx.export(
+            network,
+            tuple(torch.from_numpy(example[name]) for name in names),
+            file,
+            input_names=names,
+            output_names=[output],
+            dynamic_shapes=(tuple({0: texts, 1: tokens} for _ in names),),
+            dynamo=True,
+            verbose=False,
+        )
     _compare(file, network, names, model.max_tokens)
 
 

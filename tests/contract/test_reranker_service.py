@@ -21,7 +21,7 @@ from services.reranker.engine import Alive, Engine, Stored, StoredForm, Support
 from services.reranker.main import room_of
 from services.reranker.pool import WorkPool
 from services.reranker.settings import RerankerSettings
-from tests.contract.reranker_engines import ALL, make_engine
+from tests.contract.reranker_engines import SERVED, make_engine
 
 MODELS = Path("~/.cache/citemesh/models").expanduser()
 PARIS = Candidate("paris", "Paris is the capital of France. About 2.1 million people live there.", 0.5)
@@ -93,7 +93,7 @@ async def mesh(engine: Engine, tmp_path: Path) -> AsyncIterator[Mesh]:
         yield running
 
 
-@pytest.mark.parametrize("engine", ALL, indirect=True)
+@pytest.mark.parametrize("engine", SERVED, indirect=True)
 class TestOverEveryEngine:
     async def test_rerank_loses_no_passage(self, mesh: Mesh) -> None:
         ranked = await mesh.reranker.rerank("What is the capital of France?", ALL_THREE)

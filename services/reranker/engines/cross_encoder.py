@@ -1,28 +1,24 @@
 """Judges with a sequence classification model that reads query and passage together."""
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
-import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
-from transformers.utils import logging as transformers_logging
 
-from citemesh.errors import DeadlineExceeded, PreconditionFailed
+from citemesh.errors import CiteMeshError, DeadlineExceeded, PreconditionFailed
 from citemesh.models.prepared import PreparedModel
 from services.reranker.coverage import Coverage, CoverageIndex
 from services.reranker.engine import Alive, Stored, Support
+from services.reranker.pairs import Pair, PairNetwork, PairTokenizer
 from services.reranker.support import best_of_each, preference
-from services.reranker.surrogates import whole_characters
 from services.reranker.windows import Floats, Windows, windows_of
 from services.reranker.words import words_of
 
-_BATCH_TOKENS = 2048
 _TRIED = 2
 """Stretches of a passage that the model reads for a sentence: those that hold most of its words."""
 
 _POSITIVE = ("entailment", "supports", "support", "supported", "relevant", "positive", "yes", "true", "label_1")
-Pair = tuple[str, str]
+Load = Callable[[PreparedModel], PairNetwork]
+"""Loads a prepared model into what runs it."""
 
 
 class CrossEncoderEngine:
@@ -30,22 +26,16 @@ class CrossEncoderEngine:
 
     Args:
         prepare: makes sure that the model is on disk and says where; called once, by load.
-        max_tokens: most tokens of a pair; the longer text is cut first.
-        threads: of a forward pass; torch has one such number for the process.
-        device: torch's name of where the model runs.
+        network: loads it; see torch_pairs and onnx_pairs.
+        max_tokens: most tokens of a pair; the model's own limit holds too.
     """
 
     stored_form = None
 
-    def __init__(
-        self, prepare: Callable[[], PreparedModel], *, max_tokens: int = 512, threads: int = 1, device: str = "cpu"
-    ) -> None:
+    def __init__(self, prepare: Callable[[], PreparedModel], network: Load, *, max_tokens: int = 512) -> None:
         self._prepare = prepare
+        self._load_network = network
         self._max_tokens = max_tokens
-        self._threads = threads
-        self._device = device
-        # transformers sets truncation on the shared tokenizer for every call, which threads may not do together.
-        self._one_at_a_time = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -54,22 +44,20 @@ class CrossEncoderEngine:
 
     def load(self) -> None:
         """Loads the model. Raises PreconditionFailed where it can't be read or has no positive label."""
-        torch.set_num_threads(self._threads)
         self._prepared = self._prepare()
         directory = self._prepared.directory
-        transformers_logging.disable_progress_bar()
         try:
-            self._tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
-            dtype = torch.bfloat16 if torch.device(self._device).type == "cuda" else torch.float32
-            network = AutoModelForSequenceClassification.from_pretrained(directory, local_files_only=True, dtype=dtype)
-            self._network = network.eval().to(self._device)
-        except (OSError, ValueError, KeyError) as fault:
+            self._tokenizer = PairTokenizer(directory, min(self._max_tokens, self._prepared.max_tokens))
+            self._network = self._load_network(self._prepared)
+        except (CiteMeshError, OSError, ValueError, KeyError) as fault:
+            if isinstance(fault, CiteMeshError) and not isinstance(fault, PreconditionFailed):
+                raise
             raise PreconditionFailed(
                 "MODEL_MISSING",
                 f"the cross-encoder at {directory} can't be loaded: {fault}",
                 "set CITEMESH_RERANKER_MODEL to a sequence classification model",
             ) from fault
-        self._positive = positive_label(self._network.config.id2label)
+        self._positive = positive_label(self._network.labels)
 
     def relevance(self, query: str, texts: Sequence[str], alive: Alive, stored: Stored = ()) -> list[float]:
         """Probability of each text's pair with the query, 0 to 1; equal texts are read once."""
@@ -104,45 +92,27 @@ class CrossEncoderEngine:
         """Premise before hypothesis where classes are told apart; a relevance model wants the passage last."""
         start, end = windows.span(window)
         stretch = texts[windows.passage[window]][start:end]
-        return (sentence, stretch) if self._network.config.num_labels == 1 else (stretch, sentence)
+        return (sentence, stretch) if len(self._network.labels) == 1 else (stretch, sentence)
 
-    def _judge(self, pairs: Sequence[Pair], alive: Alive, stored: Stored = ()) -> list[float]:
+    def _judge(self, pairs: Sequence[Pair], alive: Alive) -> list[float]:
         scores = [0.0] * len(pairs)
-        for batch in self._batches(pairs):
+        for batch in self._tokenizer.batches(pairs, self._network.pad):
             if not alive():
                 raise DeadlineExceeded("reading pairs")
-            for number, score in zip(batch, self._forward([pairs[n] for n in batch]), strict=True):
+            for number, score in zip(batch.numbers, self._chances(self._network.logits(batch)), strict=True):
                 scores[number] = score
         return scores
 
-    def _batches(self, pairs: Sequence[Pair]) -> Iterator[list[int]]:
-        """Numbers of the pairs, those of similar length together, at most _BATCH_TOKENS (estimated) in a batch."""
-        lengths = [min(self._max_tokens, len(a) + len(b)) for a, b in pairs]
-        batch: list[int] = []
-        for number in sorted(range(len(pairs)), key=lambda n: lengths[n], reverse=True):
-            if batch and lengths[batch[0]] * (len(batch) + 1) > _BATCH_TOKENS:
-                yield batch
-                batch = []
-            batch.append(number)
-        if batch:
-            yield batch
-
-    def _forward(self, pairs: Sequence[Pair]) -> list[float]:
-        firsts = [whole_characters(first) for first, _ in pairs]
-        seconds = [whole_characters(second) for _, second in pairs]
-        with self._one_at_a_time:
-            inputs = self._tokenizer(
-                firsts, seconds, padding=True, truncation=True, max_length=self._limit, return_tensors="pt"
+    def _chances(self, logits: Floats) -> list[float]:
+        """Probability of each pair by its logits, [pairs, classes]."""
+        if not np.isfinite(logits).all():
+            raise PreconditionFailed(
+                "MODEL_BROKEN", f"{self.name} gives scores that are no numbers", "fetch the model again, or set another"
             )
-        with torch.inference_mode():
-            logits = self._network(**inputs.to(self._device)).logits.float().cpu()
-        if logits.shape[-1] == 1:
-            return [float(p) for p in torch.sigmoid(logits[:, 0])]
-        return [float(p) for p in torch.softmax(logits, dim=-1)[:, self._positive]]
-
-    @property
-    def _limit(self) -> int:
-        return min(self._max_tokens, self._prepared.max_tokens)
+        if logits.shape[1] == 1:
+            logits = np.concatenate([logits, np.zeros_like(logits)], axis=1)  # a sigmoid is a softmax against 0
+        odds = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
+        return [float(chance) for chance in odds[:, self._positive] / odds.sum(axis=1)]
 
 
 def positive_label(labels: dict[int, str]) -> int:

@@ -6,7 +6,8 @@ import pytest
 
 from citemesh.errors import PreconditionFailed
 from citemesh.models.prepared import Kind, Pooling, PreparedModel
-from tests.contract.reranker_engines import build_tiny_cross_encoder
+from services.reranker.pairs import BATCH_TOKENS, together
+from tests.contract.reranker_engines import cross_encoder
 
 pytestmark = pytest.mark.real
 
@@ -17,15 +18,20 @@ def prepared(directory: Path) -> PreparedModel:
     return PreparedModel("tiny", Kind.CROSS_ENCODER, "", "", 32, 128, Pooling.CLS, "", "", directory)
 
 
-@pytest.mark.parametrize("labels", [["relevance"], ["LABEL_0", "LABEL_1"], ["contradiction", "neutral", "Entailment"]])
-def test_scores_are_the_models_own(tmp_path: Path, labels: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("onnx", "labels"),
+    [
+        (False, ["relevance"]),
+        (False, ["LABEL_0", "LABEL_1"]),
+        (False, ["contradiction", "neutral", "Entailment"]),
+        (True, ["contradiction", "neutral", "Entailment"]),
+    ],
+)
+def test_scores_are_the_models_own(tmp_path: Path, onnx: bool, labels: list[str]) -> None:
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    from services.reranker.engines.cross_encoder import CrossEncoderEngine
-
-    build_tiny_cross_encoder(tmp_path / "tiny", labels)
-    engine = CrossEncoderEngine(lambda: prepared(tmp_path / "tiny"))
+    engine = cross_encoder(tmp_path, onnx, labels)
     engine.load()
     scores = engine.relevance("Where is Paris?", TEXTS, lambda: True)
     model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "tiny").eval()
@@ -63,6 +69,37 @@ def test_labels_that_say_nothing_are_refused(labels: dict[int, str]) -> None:
 
 def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
     from services.reranker.engines.cross_encoder import CrossEncoderEngine
+    from services.reranker.engines.torch_pairs import TorchPairs
 
     with pytest.raises(PreconditionFailed, match="CITEMESH_RERANKER_MODEL"):
-        CrossEncoderEngine(lambda: prepared(tmp_path)).load()
+        CrossEncoderEngine(lambda: prepared(tmp_path), lambda it: TorchPairs(it, 1, "cpu")).load()
+
+
+def test_batches_are_bounded_by_their_padded_tokens() -> None:
+    lengths = [3, 500, 7, 512, 4, 90, 0, *([100] * 50)]
+    batches = list(together(lengths))
+    assert sorted(number for batch in batches for number in batch) == list(range(len(lengths)))
+    assert all(len(batch) * max(lengths[number] for number in batch) <= BATCH_TOKENS for batch in batches)
+    assert len(batches) < 8
+    assert list(together([])) == []
+    assert [len(batch) for batch in together([BATCH_TOKENS + 1, BATCH_TOKENS + 1, 1])] == [1, 1, 1]
+
+
+def test_control_tokens_in_a_text_are_text(tmp_path: Path) -> None:
+    engine = cross_encoder(tmp_path, onnx=False)
+    engine.load()
+    plain, spelled = engine.relevance("ab", ["a [SEP] b", "a b"], lambda: True)
+    assert plain != pytest.approx(spelled, abs=1e-6)
+    [batch] = engine._tokenizer.batches([("ab", "a [SEP] b [PAD]")], 0)  # type: ignore[attr-defined]  # its own part
+    separator = int(batch.ids[0, -1])
+    assert batch.ids[0].tolist().count(separator) == 2, "between the two texts and at the end, no more"
+
+
+def test_scores_that_are_no_numbers_are_the_models_fault(tmp_path: Path) -> None:
+    import numpy as np
+
+    engine = cross_encoder(tmp_path, onnx=False)
+    engine.load()
+    engine._network.logits = lambda batch: np.full((len(batch.numbers), 2), np.nan, np.float32)  # type: ignore[attr-defined]  # its own part
+    with pytest.raises(PreconditionFailed, match="no numbers"):
+        engine.relevance("q", ["a"], lambda: True)

@@ -1,0 +1,22 @@
+"""A sequence classification model on ONNX Runtime, in float32 on the CPU; exported first where it never was."""
+
+from transformers import AutoConfig
+
+from citemesh.models.onnx import OnnxModel, exported
+from citemesh.models.prepared import PreparedModel
+from services.reranker.pairs import Batch
+from services.reranker.windows import Floats
+
+
+class OnnxPairs:
+    """threads: of a forward pass."""
+
+    def __init__(self, model: PreparedModel, threads: int) -> None:
+        config = AutoConfig.from_pretrained(model.directory, local_files_only=True)
+        self.labels: dict[int, str] = config.id2label
+        self.pad = int(config.pad_token_id or 0)
+        self._model = OnnxModel(exported(model, "logits"), threads)
+
+    def logits(self, batch: Batch) -> Floats:
+        """One score a class."""
+        return self._model({"input_ids": batch.ids, "attention_mask": batch.mask, "token_type_ids": batch.types})
