@@ -4,12 +4,13 @@ import asyncio
 import logging
 import os
 import sys
+from contextlib import suppress
 
 from citemesh.api.retrieval.v1 import collection_service_pb2_grpc as collections_grpc
 from citemesh.api.retrieval.v1 import document_service_pb2_grpc as documents_grpc
 from citemesh.api.retrieval.v1 import retrieval_service_pb2_grpc as search_grpc
 from citemesh.client.mesh import Mesh
-from citemesh.errors import NotFound
+from citemesh.errors import AlreadyExists, NotFound
 from citemesh.kit.server import Registration, Room, run_room
 from services.retrieval.embedding.encoder import Encoder
 from services.retrieval.embedding.queue import EmbeddingQueue, Load
@@ -71,7 +72,8 @@ class Parts:
             kept = await self.engine.embedding(DEFAULT_COLLECTION)
         except NotFound:
             if self._shard is None:  # of several replicas one holds it, and only the mesh knows which
-                await self.engine.create(DEFAULT_COLLECTION, loaded)
+                with suppress(AlreadyExists):  # another replica on the same Milvus may have been first
+                    await self.engine.create(DEFAULT_COLLECTION, loaded)
             return
         if kept != loaded:
             log.warning("%s", mismatch(DEFAULT_COLLECTION, kept, loaded))
@@ -116,16 +118,32 @@ def engine_of(settings: RetrievalSettings) -> Engine:
         from services.retrieval.engines.fake import FakeEngine
 
         return FakeEngine(weights, settings.near_duplicate)
+    if settings.engine == "milvus":
+        return _milvus(settings, weights)
     from services.retrieval.engines.durable import DurableEngine
 
     return DurableEngine(
-        settings.state_dir / "store",
+        settings.state_dir / ("store" if settings.shard is None else f"store-{settings.shard}"),
         weights,
         settings.candidates,
         settings.snapshot_after,
         index=index_of(settings),
         index_threads=settings.index_threads,
         near_duplicate=settings.near_duplicate,
+    )
+
+
+def _milvus(settings: RetrievalSettings, weights: Weights) -> Engine:
+    from services.retrieval.engines.milvus import MilvusEngine
+
+    path = settings.milvus_token_file
+    return MilvusEngine(
+        settings.milvus_uri or str(settings.state_dir / "store" / "milvus.db"),
+        path.read_text(encoding="utf-8").strip() if path else "",
+        settings.milvus_prefix,
+        weights,
+        settings.candidates,
+        settings.near_duplicate,
     )
 
 

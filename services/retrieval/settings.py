@@ -13,8 +13,19 @@ class RetrievalSettings(RoomSettings):
 
     model_config = room_config("retrieval")
 
-    engine: Literal["faiss", "fake"] = Field(
-        "faiss", description="Keeper of documents: FAISS and SQLite on disk, or the fake that forgets at its end."
+    engine: Literal["faiss", "milvus", "fake"] = Field(
+        "faiss",
+        description="Keeper of documents: FAISS and SQLite on disk, Milvus, or the fake that forgets at its end.",
+    )
+    milvus_uri: str = Field(
+        "",
+        description="Milvus server as http://host:port, or a file for Milvus Lite; empty: one in the state directory.",
+    )
+    milvus_token_file: Path | None = Field(None, description="File with the token, or user:password, for Milvus.")
+    milvus_prefix: str = Field(
+        "citemesh",
+        pattern=r"^[a-z][a-z0-9_]{0,31}$",
+        description="What the names of this store's collections in Milvus begin with.",
     )
     embedding_engine: Literal["torch", "onnx", "openai", "fake"] = Field(
         "torch",

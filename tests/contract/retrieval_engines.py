@@ -1,6 +1,7 @@
 """Engines and documents for the contract suite."""
 
 import hashlib
+import importlib.util
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
@@ -38,9 +39,14 @@ OTHER = Embedding("other", "0" * 64, EMBEDDING.dimension)
 SIZE = ChunkSize(40, 8)
 
 
-KINDS = ("fake", "durable")
+MILVUS = importlib.util.find_spec("pymilvus") is not None and importlib.util.find_spec("milvus_lite") is not None
+KINDS = ("fake", "durable", *([pytest.param("milvus", marks=pytest.mark.real)] if MILVUS else []))
 """Kinds that the suites run on."""
-REFUSES: Mapping[str, frozenset[str]] = {"fake": frozenset({"snapshot"}), "durable": frozenset()}
+REFUSES: Mapping[str, frozenset[str]] = {
+    "fake": frozenset({"snapshot"}),
+    "durable": frozenset(),
+    "milvus": frozenset({"snapshot"}),
+}
 """What engines of a kind say NotSupported to; the suites hold them to it."""
 
 
@@ -50,7 +56,11 @@ def refused(kind: str, what: str) -> AbstractContextManager[object]:
 
 
 def make_engine(kind: str, directory: Path, snapshot_after: int = 20_000) -> Engine:
-    """The engine of a kind; the durable one lives in the directory."""
+    """The engine of a kind; those that keep something live in the directory."""
+    if kind == "milvus":
+        from services.retrieval.engines.milvus import MilvusEngine
+
+        return MilvusEngine(str(directory / "milvus.db"))
     return FakeEngine() if kind == "fake" else DurableEngine(directory, snapshot_after=snapshot_after)
 
 

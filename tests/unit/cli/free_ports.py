@@ -8,7 +8,7 @@ from citemesh.mesh.topology import load_topology
 def free_base() -> int:
     """A port base at which all of a mesh's ports are free just now."""
     topology = load_topology()
-    offsets = [port for s in topology.services for port in (s.ports.ingress, s.ports.egress)]
+    offsets = [port for s in topology.sidecars() for port in (s.ports.ingress, s.ports.egress)]
     for _ in range(100):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
