@@ -37,7 +37,7 @@ def render_all(topology: Topology, placement: Placement) -> dict[str, str]:
     """Every room's bootstrap, file name to text. The same input gives the same bytes."""
     files = {
         f"{service.name}.yaml": _HEADER + to_yaml(bootstrap(service, topology, placement))
-        for service in topology.services
+        for service in topology.sidecars()
     }
     if any("identity" in service.policies for service in topology.services):
         files[SAMPLE] = _HEADER + ecds_document("identity", identity_filter(placement, NO_KEYS))

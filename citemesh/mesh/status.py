@@ -35,7 +35,7 @@ class SidecarStatus:
 
 def mesh_status(topology: Topology, placement: Placement) -> tuple[SidecarStatus, ...]:
     """Every sidecar's status, in the topology's order. Never raises for a sidecar that is down; blocking."""
-    return tuple(sidecar_status(service, placement) for service in topology.services)
+    return tuple(sidecar_status(service, placement) for service in topology.sidecars())
 
 
 def sidecar_status(service: Service, placement: Placement) -> SidecarStatus:

@@ -6,7 +6,8 @@ between machines; what does is in `citemesh.mesh.placement`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -15,6 +16,10 @@ from citemesh.mesh.reader import Node, read_yaml
 
 MethodKind = Literal["read", "write", "stream"]
 POLICIES = ("identity",)
+SHARD_BY = ("x-citemesh-collection",)
+"""Headers by whose value replicas can share out what they keep."""
+REPLICA_STRIDE = 100
+"""Between the port offsets of one replica and those of the next."""
 VERSION = 1
 
 _NAME = r"[a-z][a-z0-9-]{0,30}"
@@ -34,6 +39,8 @@ class Method:
     kind: MethodKind
     timeout_s: float
     """Longest life of a call; a caller's shorter deadline wins."""
+    each_replica: bool = False
+    """Where replicas share out what they keep: also asked of a replica by its number."""
 
     @property
     def path(self) -> str:
@@ -83,6 +90,22 @@ class Service:
     policies: tuple[str, ...]
     limits: Limits
     methods: tuple[Method, ...]
+    shard_by: str = ""
+    """Header by whose value the replicas share out what they keep; empty: they are all alike."""
+
+    @property
+    def sharded(self) -> bool:
+        """Whether a call must reach one certain replica."""
+        return self.replicas > 1 and bool(self.shard_by)
+
+    def each(self) -> tuple[Service, ...]:
+        """Its replicas, each as a service of its own: the first under its name, the others with their number."""
+        return (self, *(self._replica(number) for number in range(1, self.replicas)))
+
+    def _replica(self, number: int) -> Service:
+        step = number * REPLICA_STRIDE
+        ports = Ports(self.ports.ingress + step, self.ports.egress + step)
+        return replace(self, name=f"{self.name}-{number}", ports=ports)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +124,24 @@ class Topology:
     services: tuple[Service, ...]
 
     def service(self, name: str) -> Service:
-        """The service of that name.
+        """The service of that name, or the replica.
 
         Raises:
             InvalidInput: there is none.
         """
-        for service in self.services:
+        for service in self.sidecars():
             if service.name == name:
                 return service
         listed = ", ".join(s.name for s in self.services)
         raise InvalidInput("room", f"{name!r} is not in the topology", f"use one of: {listed}")
 
+    def sidecars(self) -> tuple[Service, ...]:
+        """Every replica of every service, in the document's order: each has an app and a sidecar."""
+        return tuple(replica for service in self.services for replica in service.each())
+
     def rooms(self) -> tuple[str, ...]:
-        """All service names, in the document's order."""
-        return tuple(service.name for service in self.services)
+        """Names of all of them."""
+        return tuple(service.name for service in self.sidecars())
 
 
 def default_path() -> Path:
@@ -164,7 +191,7 @@ def parse_topology(text: str, name: str = "mesh.yaml") -> Topology:
 def _service(name: str, node: Node, defaults: Node, rooms: tuple[str, ...]) -> Service:
     Node(name, node.path).text(_NAME, "a short name in lower case (letters, digits, dashes)")
     required = ["package", "ports", "methods"]
-    fields = node.fields(required, ["public", "http", "replicas", "calls", "policies", "limits"])
+    fields = node.fields(required, ["public", "http", "replicas", "shard_by", "calls", "policies", "limits"])
     limits = _limits(defaults, fields.get("limits"))
     package = fields["package"].text(_PACKAGE, "a versioned proto package such as citemesh.api.tokenizer.v1")
     return Service(
@@ -178,6 +205,7 @@ def _service(name: str, node: Node, defaults: Node, rooms: tuple[str, ...]) -> S
         policies=fields["policies"].names(POLICIES) if "policies" in fields else (),
         limits=limits,
         methods=_methods(fields["methods"], package, limits),
+        shard_by=fields["shard_by"].choice(SHARD_BY) if "shard_by" in fields else "",
     )
 
 
@@ -215,27 +243,37 @@ def _methods(node: Node, package: str, limits: Limits) -> tuple[Method, ...]:
 
 def _method(service: str, name: str, node: Node, limits: Limits) -> Method:
     Node(name, node.path).text(_PROTO_NAME, "an RPC name such as Encode")
-    fields = node.fields(["kind"], ["timeout_s"])
+    fields = node.fields(["kind"], ["timeout_s", "each_replica"])
     kind: MethodKind = "stream"
     for known in get_args(MethodKind):
         if fields["kind"].choice(get_args(MethodKind)) == known:
             kind = known
     usual = limits.stream_timeout_s if kind == "stream" else limits.unary_timeout_s
     timeout_s = fields["timeout_s"].number(0.001, _DAY_S) if "timeout_s" in fields else usual
-    return Method(service, name, kind, timeout_s)
+    each = fields["each_replica"].boolean() if "each_replica" in fields else False
+    return Method(service, name, kind, timeout_s, each)
 
 
 def _refuse_shared(node: Node, services: tuple[Service, ...]) -> None:
     """Two listeners cannot share a port, nor two services a package (the egress routes by it)."""
-    ports: dict[int, str] = {}
     packages: dict[str, str] = {}
     for service in services:
+        if service.package in packages:
+            place = f"{node.path}.{service.name}.package"
+            raise InvalidInput(place, f"already the package of {packages[service.package]}", "choose another")
+        packages[service.package] = service.name
+    _refuse_shared_places(node, [replica for service in services for replica in service.each()])
+
+
+def _refuse_shared_places(node: Node, replicas: Sequence[Service]) -> None:
+    ports: dict[int, str] = {}
+    names: set[str] = set()
+    for service in replicas:
+        if service.name in names:
+            raise InvalidInput(f"{node.path}.{service.name}", "it is the name of a replica too", "choose another")
+        names.add(service.name)
         for side, port in (("ingress", service.ports.ingress), ("egress", service.ports.egress)):
             place = f"{node.path}.{service.name}.ports.{side}"
             if port in ports:
                 raise InvalidInput(place, f"{port} is already the port of {ports[port]}", "choose a free offset")
             ports[port] = f"{service.name}.{side}"
-        if service.package in packages:
-            place = f"{node.path}.{service.name}.package"
-            raise InvalidInput(place, f"already the package of {packages[service.package]}", "choose another")
-        packages[service.package] = service.name

@@ -33,7 +33,7 @@ def validate_all(topology: Topology, placement: Placement, inline: dict[str, Jso
     with tempfile.TemporaryDirectory(prefix="citemesh-validate-") as logs:
         # Envoy opens the access log even to validate; that is no reason to touch the real one.
         aside = replace(placement, log_dir=logs)
-        return {room.name: validate(bootstrap(room, topology, aside, inline)) for room in topology.services}
+        return {room.name: validate(bootstrap(room, topology, aside, inline)) for room in topology.sidecars()}
 
 
 def validate(config: Json, timeout_s: float = 30.0) -> Verdict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 
-from citemesh.mesh.envoy.routes import peer_cluster
+from citemesh.mesh.envoy.routes import SHARD_HEADER, peer_cluster, shard_cluster
 from citemesh.mesh.envoy.types import Json, pipe, tcp, typed
 from citemesh.mesh.placement import Placement, split_endpoint
 from citemesh.mesh.topology import Limits, Service, Topology
@@ -19,7 +19,9 @@ def clusters(service: Service, topology: Topology, placement: Placement) -> list
     found = [_app(service, placement), _app_probe(service, placement)]
     if service.http:
         found.append(_app_http(service, placement))
-    found += [_peer(topology.service(name), placement) for name in service.calls]
+    for name in service.calls:
+        callee = topology.service(name)
+        found += _shards(callee, placement) if callee.sharded else [_peer(callee, placement)]
     if placement.otlp_endpoint:
         found.append(_otlp(placement.otlp_endpoint))
     return found
@@ -72,13 +74,15 @@ def _app_http(service: Service, placement: Placement) -> Json:
     return _cluster("app_http", [pipe(placement.http_socket(service.name))], service.limits)
 
 
+# Sidecars answer pings; an app (gRPC's C core) would take them for abuse, so its clusters send none.
+_KEEPALIVE: Json = {"connection_keepalive": {"interval": "30s", "timeout": "5s"}}
+
+
 def _peer(callee: Service, placement: Placement) -> Json:
-    """Another service's sidecar."""
-    keepalive = {"connection_keepalive": {"interval": "30s", "timeout": "5s"}}
-    address = tcp(placement.host, placement.port(callee.ports.ingress))
-    return _cluster(peer_cluster(callee), [address], callee.limits) | {
-        # Sidecars answer pings; an app (gRPC's C core) would take them for abuse, so its clusters send none.
-        "typed_extension_protocol_options": _http2(callee.limits, keepalive),
+    """Another service's sidecar, or any of its replicas'."""
+    addresses = [tcp(placement.host, placement.port(replica.ports.ingress)) for replica in callee.each()]
+    return _cluster(peer_cluster(callee), addresses, callee.limits) | {
+        "typed_extension_protocol_options": _http2(callee.limits, _KEEPALIVE),
         # With several replicas the failing one is set aside; a lone one never is (half the hosts at most).
         "outlier_detection": {
             "consecutive_gateway_failure": 5,
@@ -90,6 +94,50 @@ def _peer(callee: Service, placement: Placement) -> Json:
             "max_ejection_percent": 50,
         },
     }
+
+
+def _shards(callee: Service, placement: Placement) -> list[Json]:
+    """Replicas of which each keeps its share: a ring of all, for calls whose header finds the one, and each alone."""
+    addresses = [tcp(placement.host, placement.port(replica.ports.ingress)) for replica in callee.each()]
+    ring = _shard_cluster(peer_cluster(callee), dict(enumerate(addresses)), callee.limits) | {
+        "lb_policy": "RING_HASH",
+        "ring_hash_lb_config": {"minimum_ring_size": 4096},
+    }
+    alone = [
+        _shard_cluster(shard_cluster(callee, number), {number: address}, callee.limits)
+        for number, address in enumerate(addresses)
+    ]
+    return [ring, *alone]
+
+
+def _shard_cluster(name: str, addresses: dict[int, Json], limits: Limits) -> Json:
+    """Hosts that are never set aside, however they fail: what one of them keeps, no other has.
+
+    A host's place on the ring follows from its number, so that it is the same on every machine; the call carries the
+    number on, and a replica refuses what was not meant for it.
+    """
+    endpoints = [
+        {"endpoint": {"address": address}, "metadata": {"filter_metadata": {"envoy.lb": {"hash_key": str(number)}}}}
+        for number, address in addresses.items()
+    ]
+    return _cluster(name, [], limits) | {
+        "load_assignment": {"cluster_name": name, "endpoints": [{"lb_endpoints": endpoints}]},
+        "typed_extension_protocol_options": _http2(limits, _KEEPALIVE, [_name_shard(), _CODEC]),
+    }
+
+
+def _name_shard() -> Json:
+    header = {"key": SHARD_HEADER, "value": "%UPSTREAM_METADATA(envoy.lb:hash_key)%"}
+    mutation = {"append": {"header": header, "append_action": "OVERWRITE_IF_EXISTS_OR_ADD"}}
+    mutations = {"request_mutations": [mutation]}
+    config = typed("extensions.filters.http.header_mutation.v3.HeaderMutation", mutations=mutations)
+    return {"name": "envoy.filters.http.header_mutation", "typed_config": config}
+
+
+_CODEC: Json = {
+    "name": "envoy.filters.http.upstream_codec",
+    "typed_config": typed("extensions.filters.http.upstream_codec.v3.UpstreamCodec"),
+}
 
 
 def _otlp(endpoint: str) -> Json:
@@ -129,8 +177,9 @@ def _hosts(name: str, addresses: list[Json]) -> Json:
     return {"cluster_name": name, "endpoints": [{"lb_endpoints": endpoints}]}
 
 
-def _http2(limits: Limits, extra: Json | None = None) -> Json:
-    return {_HTTP_OPTIONS: _options({"http2_protocol_options": http2_windows(limits) | (extra or {})})}
+def _http2(limits: Limits, extra: Json | None = None, filters: list[Json] | None = None) -> Json:
+    options = _options({"http2_protocol_options": http2_windows(limits) | (extra or {})})
+    return {_HTTP_OPTIONS: options | ({"http_filters": filters} if filters else {})}
 
 
 def _options(explicit: Json) -> Json:

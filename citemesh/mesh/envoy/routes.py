@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from citemesh.mesh.envoy.filters import no_body_limit
 from citemesh.mesh.envoy.types import Json, duration
-from citemesh.mesh.topology import Service, Topology
+from citemesh.mesh.topology import Method, Service, Topology
 
 ROOM_HEADER = "x-citemesh-room"
 """Names the room whose health is asked for at an egress: the paths of all rooms' health are the same."""
+SHARD_HEADER = "x-citemesh-shard"
+"""The number of the replica that a call is for: its sender says it, or the sidecar that finds the replica."""
 _WATCH_S = 3_600.0
 """Health watches and reflection streams end after an hour; their clients reconnect."""
 
@@ -39,11 +43,13 @@ def egress_routes(service: Service, topology: Topology) -> list[Json]:
 
 
 def _calls_to(callee: Service) -> list[Json]:
-    cluster = peer_cluster(callee)
+    cluster = _Cluster(peer_cluster(callee), callee.shard_by if callee.sharded else "")
     named = {"name": ROOM_HEADER, "string_match": {"exact": callee.name}}
     health = {"prefix": "/grpc.health.v1.Health/", "headers": [named]}
     routes = [_grpc(health, cluster, _WATCH_S) | _UNTRACED]
     for method in callee.methods:
+        if method.each_replica and callee.sharded:
+            routes += _to_each(callee, method)
         if method.kind == "read":
             routes.append(_grpc({"path": method.path}, cluster, method.timeout_s, _RETRY))
         elif method.timeout_s != callee.limits.unary_timeout_s:
@@ -53,16 +59,40 @@ def _calls_to(callee: Service) -> list[Json]:
     return routes
 
 
+def _to_each(callee: Service, method: Method) -> list[Json]:
+    """A method as it is asked of each replica by its number."""
+    routes = []
+    for number in range(callee.replicas):
+        numbered = {"name": SHARD_HEADER, "string_match": {"exact": str(number)}}
+        match = {"path": method.path, "headers": [numbered]}
+        retry = _RETRY if method.kind == "read" else None
+        routes.append(_grpc(match, shard_cluster(callee, number), method.timeout_s, retry))
+    return routes
+
+
 def peer_cluster(callee: Service) -> str:
     """Name of the cluster that leads to another service's sidecar."""
     return f"to_{callee.name}"
+
+
+def shard_cluster(callee: Service, number: int) -> str:
+    """Name of the cluster that leads to one replica's sidecar alone."""
+    return f"{peer_cluster(callee)}_{number}"
+
+
+class _Cluster(NamedTuple):
+    """Where a call goes; hashed_by: the header that finds the host, where it must be a certain one."""
+
+    name: str
+    hashed_by: str = ""
 
 
 # Probes come every second or so and would drown the traces of real calls.
 _NEVER: Json = {"numerator": 0, "denominator": "HUNDRED"}
 _UNTRACED: Json = {"tracing": {"client_sampling": _NEVER, "random_sampling": _NEVER, "overall_sampling": _NEVER}}
 
-# Only for calls that may be repeated; the cluster's retry budget bounds how many are.
+# Only for calls that may be repeated; the cluster's retry budget bounds how many are. No host is ruled out for a
+# retry, so that where a header finds the host, the retry goes to the same one: no other has what is asked for.
 _RETRY: Json = {
     "retry_on": "connect-failure,refused-stream,unavailable",
     "num_retries": 2,
@@ -70,16 +100,20 @@ _RETRY: Json = {
 }
 
 
-def _grpc(match: Json, cluster: str, timeout_s: float, retry: Json | None = None) -> Json:
-    """A gRPC route. The caller's `grpc-timeout` is its deadline, or `timeout_s` where that is shorter or
-    none came.
+def _grpc(match: Json, cluster: _Cluster | str, timeout_s: float, retry: Json | None = None) -> Json:
+    """A gRPC route, whose calls end after `timeout_s`.
+
+    The caller's own deadline passes through: caller and app keep it by themselves. A sidecar that kept it too would
+    now and then be the first, by milliseconds, and break a stream off with a reset that callers read as UNAVAILABLE.
     """
-    limit = duration(timeout_s)
+    name, hashed_by = cluster if isinstance(cluster, _Cluster) else _Cluster(cluster)
     action: Json = {
-        "cluster": cluster,
+        "cluster": name,
         "timeout": "0s",  # would count from the request's end; the stream's whole life is what is bounded
-        "max_stream_duration": {"max_stream_duration": limit, "grpc_timeout_header_max": limit},
+        "max_stream_duration": {"max_stream_duration": duration(timeout_s)},
     }
+    if hashed_by:
+        action["hash_policy"] = [{"header": {"header_name": hashed_by}, "terminal": True}]
     if retry:
         action["retry_policy"] = retry
     return {"match": match | {"grpc": {}}, "route": action}

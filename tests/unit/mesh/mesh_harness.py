@@ -132,6 +132,6 @@ def _free(port: int) -> bool:
 
 def place(topology: Topology, directory: Path, **other: object) -> Placement:
     """A placement under a temporary directory, on free ports."""
-    offsets = [port for s in topology.services for port in (s.ports.ingress, s.ports.egress)]
+    offsets = [port for s in topology.sidecars() for port in (s.ports.ingress, s.ports.egress)]
     placement = Placement(f"{directory}/run", f"{directory}/log", free_base(offsets))
     return dataclasses.replace(placement, **other)  # type: ignore[arg-type]  # the caller names Placement's fields
