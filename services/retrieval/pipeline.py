@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
+import numpy as np
+
 from citemesh.errors import CiteMeshError, NotFound, PreconditionFailed
 from services.retrieval.embedding.encoder import in_context
 from services.retrieval.embedding.queue import EmbeddingQueue
@@ -28,6 +30,8 @@ from services.retrieval.tokens import TokenFiller
 
 log = logging.getLogger(__name__)
 _SMALL = 65_536
+_PORTION = 1024
+_MOST_TOKEN_VECTORS = 8192
 
 
 class Pipeline:
@@ -147,10 +151,25 @@ class Pipeline:
             parts = await self._embeddings.in_thread(pieces, texts, self._embeddings.encoder, self._size.read_at_once)
         places = [(draft.info.title, chunk.place.headings) for draft in drafts for chunk in draft.chunks]
         seen = [in_context(*places[owner], text) for owner, text in zip(parts.owners, parts.texts, strict=True)]
-        vectors, late = await self._embeddings.chunks(seen, list(map(len, parts.texts)))
+        vectors, late = await self._portions(seen, list(map(len, parts.texts)))
         kept = iter(late)
         made = [[next(kept) for _ in range(count)] for count in parts.counts]
         return means(vectors, parts), [its[0] if len(its) == 1 else TokenVectors() for its in made]
+
+    async def _portions(self, seen: Sequence[str], own: Sequence[int]) -> tuple[Vector, list[TokenVectors]]:
+        """As `chunks` of the queue, a portion at a time; token vectors of a book's worth of chunks are not kept.
+
+        They are twenty times the text, and the reranker reads what comes without them.
+        """
+        wanted = len(seen) <= _MOST_TOKEN_VECTORS
+        portions = [slice(at, at + _PORTION) for at in range(0, len(seen), _PORTION)]
+        vectors: list[Vector] = []
+        late: list[TokenVectors] = []
+        for portion in portions:
+            made, kept = await self._embeddings.chunks(seen[portion], own[portion])
+            vectors.append(made)
+            late += kept if wanted else [TokenVectors()] * len(kept)
+        return np.concatenate(vectors), late
 
     async def _put(self, document: NewDocument) -> None:
         try:

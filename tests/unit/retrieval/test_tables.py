@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from services.retrieval import pipeline
 from services.retrieval.embedding.fake import FakeEncoder
 from services.retrieval.embedding.queue import EmbeddingQueue
 from services.retrieval.engine import DocumentInfo, Engine, Filter, NewDocument, Query, Vector
@@ -189,14 +190,14 @@ def test_dates(text: str, year: int) -> None:
 
 
 async def test_a_reader_process_answers_rows_as_they_are() -> None:
-    data = written([("id", "text"), *((str(n), f"Row {n} 中文 {'words ' * 20}") for n in range(5000))])
+    data = written([("id", "text"), *((str(n), f"Row {n} 中文 {'words ' * 20}") for n in range(1500))])
     reader = ProcessReader(1, 1024, 30)
     _, layout = await reader.read(data, "text/csv", "")
     assert isinstance(layout, Layout)
     found = [row async for portion in portions(reader, data, layout, 50_000) for row in portion]
     direct = [row async for portion in portions(DirectReader(), data, layout, 70_000) for row in portion]
     assert found == direct
-    assert len(found) == 5000
+    assert len(found) == 1500
     await reader.close()
 
 
@@ -372,3 +373,26 @@ async def test_what_the_model_cannot_read_is_said(tmp_path: Path) -> None:
         assert (await ingest.take(b"Green tea", "text/plain", "two")).notices == ()
         assert (await engine.collection("default")).unreadable_chunks == 2
         await ingest.queue.stop()
+
+
+async def test_a_books_worth_of_chunks_has_no_token_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "_MOST_TOKEN_VECTORS", 12)
+    monkeypatch.setattr(pipeline, "_PORTION", 5)
+    engine = FakeEngine()
+    kept: dict[str, list[bool]] = {}
+
+    async def put(document: NewDocument) -> int:
+        kept[document.info.document_id] = [bool(chunk.token_vectors.packed) for chunk in document.chunks]
+        return await FakeEngine.put(engine, document)
+
+    monkeypatch.setattr(engine, "put", put)
+    ingest = Ingest(engine)
+    await ingest.queue.start()
+    await engine.create("default", ingest.queue.encoder.embedding)
+    for name, sentences in (("short", 60), ("long", 200)):
+        text = " ".join(f"Sentence {n} of {name} words." for n in range(sentences))
+        assert (await ingest.take(text.encode(), "text/plain", name)).state == "committed"
+    assert 5 < len(kept["short"]) <= 12 < len(kept["long"])
+    assert all(kept["short"])
+    assert not any(kept["long"])
+    await ingest.queue.stop()
