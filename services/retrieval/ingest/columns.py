@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 
 from services.retrieval.ingest.parsed import Parsed, clean, paragraphs
 
-_TEXT = ("text", "content", "contents", "body", "passage", "paragraph", "abstract", "article", "正文", "内容")
-_TITLE = ("title", "name", "headline", "subject", "标题", "名称")
+_TEXT = ("text", "content", "contents", "body", "passage", "paragraph", "abstract", "article", "full_text",
+         "document_text", "passage_text", "paragraph_text", "正文", "内容")  # fmt: skip
+_TITLE = ("title", "name", "headline", "subject", "title_text", "标题", "名称")
 _URL = ("url", "uri", "link", "href", "canonical_url", "链接")
 _DATE = ("date", "published", "published_at", "publish_date", "published_date", "pub_date", "datetime", "created_at",
          "created", "timestamp", "updated_at", "日期")  # fmt: skip
