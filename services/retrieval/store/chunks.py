@@ -12,6 +12,7 @@ from services.retrieval.store.filters import where
 from services.retrieval.store.vectors import Numbers, numbers_from
 
 _COLUMNS = "k.id, k.chunk_id, k.start, k.end, k.page, k.headings, k.text"
+_NO_HEADINGS = "[]"
 _NO_IDS = TokenIds()
 _NO_VECTORS = TokenVectors()
 
@@ -62,8 +63,8 @@ def read(
     ).fetchall()
     ids = tokens.ids(connection, numbers) if with_ids else {}
     token_vectors = tokens.vectors(connection, numbers) if with_vectors else {}
-    infos = {row[7]: row[7:] for row in rows}
-    known = {number: documents.info(connection, row) for number, row in infos.items()}
+    distinct = {row[7]: row[7:] for row in rows}
+    known = dict(zip(distinct, documents.infos(connection, list(distinct.values())), strict=True))
     return {
         row[0]: (_chunk(row, ids.get(row[0], _NO_IDS), token_vectors.get(row[0], _NO_VECTORS)), known[row[7]])
         for row in rows
@@ -92,4 +93,5 @@ def _insert(connection: sqlite3.Connection, collection: int, document: int, chun
 
 def _chunk(row: tuple[Any, ...], ids: TokenIds = _NO_IDS, vectors: TokenVectors = _NO_VECTORS) -> Chunk:
     _, chunk_id, start, end, page, headings, text = row[:7]
-    return Chunk(chunk_id, Place(start, end, page, tuple(json.loads(headings))), text, ids, vectors)
+    above = tuple(json.loads(headings)) if headings != _NO_HEADINGS else ()
+    return Chunk(chunk_id, Place(start, end, page, above), text, ids, vectors)

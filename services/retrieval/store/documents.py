@@ -23,7 +23,7 @@ def find(connection: sqlite3.Connection, collection: int, document_id: str) -> t
     ).fetchone()
     if row is None:
         raise NotFound("document", document_id, "ListDocuments answers the ids of a collection")
-    return int(row[0]), info(connection, row)
+    return int(row[0]), infos(connection, [row])[0]
 
 
 def text(connection: sqlite3.Connection, number: int) -> str:
@@ -40,7 +40,7 @@ def page(
         f"{_FROM} WHERE d.collection = ? AND d.document_id > ? {only} ORDER BY d.document_id LIMIT ?",
         (collection, after, *table, limit),
     ).fetchall()
-    return tuple(info(connection, row) for row in rows)
+    return tuple(infos(connection, rows))
 
 
 def insert(connection: sqlite3.Connection, collection: int, document: NewDocument) -> int:
@@ -74,12 +74,22 @@ def remove_all(connection: sqlite3.Connection, collection: int, ids: Sequence[st
     return {name: chunks for name, (chunks, documents) in found.items() if documents}
 
 
-def info(connection: sqlite3.Connection, row: tuple[Any, ...]) -> DocumentInfo:
-    """A document from a row of COLUMNS."""
-    number, *said, table_id, ingested_at, published_at = row
-    found = connection.execute("SELECT key, value FROM metadata WHERE document = ? ORDER BY key", (number,))
+def infos(connection: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> list[DocumentInfo]:
+    """Documents from rows of COLUMNS, whose metadata is read at once."""
+    metadata: dict[int, dict[str, str]] = {int(row[0]): {} for row in rows}
+    marks = ", ".join("?" * len(metadata))
+    found = connection.execute(
+        f"SELECT document, key, value FROM metadata WHERE document IN ({marks}) ORDER BY key", list(metadata)
+    )
+    for number, key, value in found.fetchall():
+        metadata[number][key] = value
+    return [_info(row, metadata[row[0]]) for row in rows]
+
+
+def _info(row: tuple[Any, ...], metadata: dict[str, str]) -> DocumentInfo:
+    _, *said, table_id, ingested_at, published_at = row
     published = None if published_at is None else datetime.fromtimestamp(published_at, UTC)
-    fields: list[Any] = [*said, datetime.fromisoformat(ingested_at), published, dict(found.fetchall()), table_id]
+    fields: list[Any] = [*said, datetime.fromisoformat(ingested_at), published, metadata, table_id]
     return DocumentInfo(*fields)
 
 
