@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 
 from citemesh.client.types import Delta, Sampling, Usage
@@ -21,6 +21,8 @@ from gateway.query.ports import GenerationPort
 from gateway.query.sentences import Sentence, Splitter
 from gateway.query.transcript import Transcript
 
+END_S = 0.5
+"""Seconds that a stream may take to end after its finish; it follows at once."""
 STOP = ("\nQuestion:", "\nSources:", "\n[1]", "<|im_end|>")
 
 
@@ -78,6 +80,7 @@ class Writer:
                 outcome.usage = delta.usage or outcome.usage
                 outcome.finish = delta.finish
                 if delta.finish:
+                    await _read_on(deltas)
                     return
                 if self._loops.feed(delta.text):
                     outcome.finish = "loop"
@@ -95,6 +98,17 @@ class Writer:
             hints = frozenset(h.number for h in self._hints if h.position <= sentence.span.end)
             self._hints = [h for h in self._hints if h.position > sentence.span.end]
             self._checker.add(Claim(sentence, hints))
+
+
+async def _read_on(deltas: AsyncIterator[Delta]) -> None:
+    """Reads to the stream's own end, so that the call ends as done: leaving it now would cancel it.
+
+    The answer is whole already, so that neither a late end nor an error of one changes it.
+    """
+    with suppress(CiteMeshError, TimeoutError):
+        async with asyncio.timeout(END_S):
+            while await anext(deltas, None) is not None:
+                pass
 
 
 async def _next(deltas: AsyncIterator[Delta], wait_s: float, until: Deadline) -> Delta | None:

@@ -25,6 +25,7 @@ KNOWN_CONTROLS = (
     "<|end_header_id|>", "<|eot_id|>", "<s>", "</s>", "<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>",
     "<|user|>", "<|assistant|>", "<|system|>", "<|end|>", "[INST]", "[/INST]",
 )  # fmt: skip
+"""How models write control tokens, for taking them out of texts; no text is encoded to one."""
 
 Ids = tuple[int, ...]
 
@@ -90,11 +91,9 @@ class Templates:
         places = ((one, one), (two, one), (one, two))
         rendered = [await self._render(name, sources, question + ask) for sources, question in places]
         prefix, middle, suffix = fixed_parts(rendered[0].ids, rendered[1].ids, rendered[2].ids)
-        encoded = (await self._tokenizer.encode([*NUMBERS, "\n", *KNOWN_CONTROLS], name)).sequences
-        numbers, newline, known = encoded[: len(NUMBERS)], encoded[len(NUMBERS)], encoded[len(NUMBERS) + 1 :]
-        controls = {ids[0] for ids in known if len(ids) == 1}
-        controls |= await self._invisible(name, (*prefix, *middle, *suffix))
-        return Template(name, digest, prefix, middle, suffix, frozenset(controls), numbers, newline)
+        *numbers, newline = (await self._tokenizer.encode([*NUMBERS, "\n"], name)).sequences
+        controls = frozenset(await self._invisible(name, (*prefix, *middle, *suffix)))
+        return Template(name, digest, prefix, middle, suffix, controls, tuple(numbers), newline)
 
     async def _render(self, name: str, sources: str, question: str) -> Chat:
         return await self._tokenizer.render_chat([("system", SYSTEM + sources), ("user", question)], name)

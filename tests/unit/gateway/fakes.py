@@ -109,6 +109,10 @@ class FakeGeneration:
     prompts: list[tuple[int, ...]] = field(default_factory=list)
     sampling: Sampling | None = None
     running: int = 0
+    ended: int = 0
+    """Streams that were read to their own end."""
+    lingers: bool = False
+    """The stream stays open after its finish."""
     pause: Callable[[], Awaitable[None]] | None = None
 
     async def generate(
@@ -126,6 +130,9 @@ class FakeGeneration:
             if self.error:
                 raise self.error
             yield Delta("", (), self.finish, Usage(len(ids), len(self.deltas), 0))
+            if self.lingers:
+                await asyncio.Event().wait()
+            self.ended += 1
         finally:
             self.running -= 1
 

@@ -69,6 +69,23 @@ async def test_markers_of_the_model_are_hints_and_never_text() -> None:
     assert all(c.number != 7 for event in citations_of(said) for c in event.citations)
 
 
+async def test_the_models_stream_is_read_to_its_end() -> None:
+    """Leaving it at its finish would cancel a call that was about to end by itself."""
+    mesh = Mesh()
+    assert_sound(await ask(mesh))
+    assert (mesh.generation.ended, mesh.generation.running) == (1, 0)
+
+
+async def test_a_stream_that_lingers_after_its_finish_holds_nobody_up() -> None:
+    mesh = Mesh(generation=FakeGeneration(lingers=True))
+    started = asyncio.get_running_loop().time()
+    said = await ask(mesh)
+    assert_sound(said)
+    assert done_of(said).finish == "complete"
+    assert asyncio.get_running_loop().time() - started < 5
+    assert (mesh.generation.ended, mesh.generation.running) == (0, 0)
+
+
 async def test_a_sentence_that_nothing_supports_is_marked() -> None:
     said = await ask(Mesh(generation=FakeGeneration(("Elephants dance [1] tonight.",))))
     assert_sound(said)

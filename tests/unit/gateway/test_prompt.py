@@ -34,7 +34,7 @@ async def test_a_template_is_learned_once() -> None:
     template = await templates.get(DIGEST)
     assert await templates.get(DIGEST) is template
     assert tokenizer.renders == 3
-    assert template.controls == frozenset(CONTROLS.values())
+    assert template.controls == {CONTROLS["<|im_start|>"], CONTROLS["<|im_end|>"]}, "those of the template itself"
     prompt = text_of(template.prompt(ids_of("SOURCES"), ids_of("QUESTION")))
     assert "SOURCES<|im_end|>\n<|im_start|>user\nQUESTION\nAnswer in one" in prompt
     assert prompt.endswith("<|im_end|>\n<|im_start|>assistant\n")
