@@ -1,39 +1,40 @@
-"""Vectors of queries that were asked before, and of those that are being asked now: equal ones are made once."""
+"""What was made of queries that were asked before, and of those that are asked now: of equal ones it is made once."""
 
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Generic, TypeVar
 
 from services.retrieval import metrics
-from services.retrieval.engine import Vector
 
+Made = TypeVar("Made")
 _LONGEST = 2048
 """Characters of a query that is kept: longer ones are hardly asked twice."""
 
 
 @dataclass(slots=True)
-class _Flight:
-    """A vector in the making, and how many wait for it."""
+class _Flight(Generic[Made]):
+    """What is in the making, and how many wait for it."""
 
-    task: "asyncio.Task[Vector]"
+    task: "asyncio.Task[Made]"
     waiting: int = 0
 
 
-class QueryCache:
+class QueryCache(Generic[Made]):
     """Least recently used entries go first; used from one event loop.
 
     Args:
-        make: embeds a query; cancelled when nobody waits for it any more.
+        make: embeds a query, say; cancelled when nobody waits for it any more.
         capacity: most entries; 0 keeps none, and equal queries at the same time are still made once.
     """
 
-    def __init__(self, make: Callable[[str], Awaitable[Vector]], capacity: int) -> None:
+    def __init__(self, make: Callable[[str], Awaitable[Made]], capacity: int) -> None:
         self._make = make
         self._capacity = capacity
-        self._kept: OrderedDict[str, Vector] = OrderedDict()
-        self._flights: dict[str, _Flight] = {}
+        self._kept: OrderedDict[str, Made] = OrderedDict()
+        self._flights: dict[str, _Flight[Made]] = {}
 
     def __contains__(self, text: str) -> bool:
         """Whether a query costs nothing: it is kept, or being made."""
@@ -42,8 +43,8 @@ class QueryCache:
     def __len__(self) -> int:
         return len(self._kept)
 
-    async def get(self, text: str) -> Vector:
-        """The vector, which must not be written to. Raises what making it raises."""
+    async def get(self, text: str) -> Made:
+        """What is made of it. Raises what making it raises."""
         found = self._kept.get(text)
         metrics.queries.add(1, {"citemesh.embedding.cached": text in self})
         if found is not None:
@@ -51,7 +52,7 @@ class QueryCache:
             return found
         return await self._join(text, self._flights.get(text) or self._depart(text))
 
-    async def _join(self, text: str, flight: _Flight) -> Vector:
+    async def _join(self, text: str, flight: _Flight[Made]) -> Made:
         flight.waiting += 1
         try:
             return await asyncio.shield(flight.task)
@@ -61,24 +62,22 @@ class QueryCache:
                 flight.task.cancel()
                 self._forget(text, flight.task)
 
-    def _depart(self, text: str) -> _Flight:
-        async def made() -> Vector:
+    def _depart(self, text: str) -> _Flight[Made]:
+        async def made() -> Made:
             return await self._make(text)
 
-        flight = self._flights[text] = _Flight(asyncio.create_task(made()))
+        flight = self._flights[text] = _Flight[Made](asyncio.create_task(made()))
         flight.task.add_done_callback(partial(self._landed, text))
         return flight
 
-    def _landed(self, text: str, task: "asyncio.Task[Vector]") -> None:
+    def _landed(self, text: str, task: "asyncio.Task[Made]") -> None:
         self._forget(text, task)
         if task.cancelled() or task.exception() is not None or len(text) > _LONGEST or not self._capacity:
             return
-        vector = task.result()
-        vector.setflags(write=False)
-        self._kept[text] = vector
+        self._kept[text] = task.result()
         while len(self._kept) > self._capacity:
             self._kept.popitem(last=False)
 
-    def _forget(self, text: str, task: "asyncio.Task[Vector]") -> None:
+    def _forget(self, text: str, task: "asyncio.Task[Made]") -> None:
         if (flight := self._flights.get(text)) is not None and flight.task is task:
             del self._flights[text]

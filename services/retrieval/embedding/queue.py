@@ -94,19 +94,19 @@ class EmbeddingQueue:
 
     async def query(self, text: str) -> Vector:
         """Vector of a query, shape (dimension,), not to be written to. Raises Overloaded, Unavailable."""
+        return (await self._asked(text))[0]
+
+    async def readable(self, text: str) -> Vector | None:
+        """As `query`; None for a text that the model can't read, whose vector would mean nothing."""
+        vector, rate = await self._asked(text)
+        return vector if rate <= self._limits.unreadable_share else None
+
+    async def _asked(self, text: str) -> tuple[Vector, float]:
         if not self.healthy:
             raise Unavailable("the embedding model")
         if self._queries.waiting >= self._limits.max_queries and text not in self._cache:
             raise Overloaded("the queue of queries to embed", 1.0)
         return await self._cache.get(text)
-
-    async def readable(self, text: str) -> Vector | None:
-        """As `query`; None for a text that the model can't read, whose vector would mean nothing."""
-        if text not in self._cache:
-            [rate] = await self._ask(self.encoder.unknown_rate, [text])
-            if rate > self._limits.unreadable_share:
-                return None
-        return await self.query(text)
 
     async def passages(self, texts: Sequence[str]) -> Vector:
         """Vectors of passages, shape (len(texts), dimension). Raises Unavailable."""
@@ -146,9 +146,15 @@ class EmbeddingQueue:
     async def _ask(self, work: Callable[..., T], *arguments: object) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._asking, work, *arguments)
 
-    async def _made(self, text: str) -> Vector:
-        [ids] = await self._ask(self.encoder.ids, [text], "query")
-        return await self._queries.run(ids)
+    async def _made(self, text: str) -> tuple[Vector, float]:
+        """A query's vector, and the share of it that the model can't read."""
+        ids, rate = await self._ask(self._prepared, text)
+        vector = await self._queries.run(ids)
+        vector.setflags(write=False)
+        return vector, rate
+
+    def _prepared(self, text: str) -> tuple[Ids, float]:
+        return self.encoder.ids([text], "query")[0], self.encoder.unknown_rate([text])[0]
 
     async def _passage(self, item: Tokens | Ids) -> tuple[Vector, bytes]:
         async with self._room:
@@ -164,7 +170,7 @@ class EmbeddingQueue:
         return self._late.tokens(seen, own) if self._late else self.encoder.ids(seen, "passage")
 
     def _embed_queries(self, batch: list[Ids]) -> Sequence[Vector]:
-        return list(self.encoder.embed(batch))
+        return [vector.copy() for vector in self.encoder.embed(batch)]  # a kept one must not keep its batch
 
     def _embed_passages(self, batch: list[Tokens | Ids]) -> Sequence[tuple[Vector, bytes]]:
         """All of a batch are of one kind: the encoder's."""
