@@ -14,6 +14,7 @@ _HYPHENATED = re.compile("[\x02\ufffe]\n?|\u00ad\n")  # what pdfium writes for a
 _GLYPHLESS = re.compile("[\x00-\x08\x0b-\x1f]")
 _BETWEEN_PAGES = "\n\n"
 _PASSWORD = 4
+_MEANT = ("Author", "Subject", "Keywords")
 _USELESS = re.compile(
     r"^(?:untitled|title|document\d*|slide \d+|microsoft word - .*)$"
     r"|\.(?:docx?|pptx?|xlsx?|odt|rtf|indd|qxd|dvi|tex|pdf|ps|eps)$"
@@ -57,8 +58,15 @@ def _read(document: pdfium.PdfDocument) -> Parsed:
             raise IngestFault("TOO_LARGE", f"its text has over {MAX_CHARACTERS} characters", "split it")
     if not blocks:
         raise IngestFault("NO_TEXT", "no page of the PDF holds text", "run it through OCR first")
-    title, published = _said(document)
-    return Parsed(_BETWEEN_PAGES.join(parts), tuple(blocks), title, published=published, pages=tuple(pages))
+    said = _said(document)
+    return Parsed(
+        text=_BETWEEN_PAGES.join(parts),
+        blocks=tuple(blocks),
+        title="" if _USELESS.search(said.get("Title", "")) else said.get("Title", ""),
+        published=_iso(said.get("CreationDate", "")),
+        pages=tuple(pages),
+        metadata={name.lower(): said[name] for name in _MEANT if name in said},
+    )
 
 
 def _page(document: pdfium.PdfDocument, number: int) -> str:
@@ -88,14 +96,14 @@ def _characters(page: pdfium.PdfTextPage) -> Iterator[Character]:
         yield str(page.get_text_range(number, 1)), left, right
 
 
-def _said(document: pdfium.PdfDocument) -> tuple[str, str]:
-    """Title and date from the PDF's own metadata, where those are of use."""
+def _said(document: pdfium.PdfDocument) -> dict[str, str]:
+    """The PDF's own metadata; nothing where it can't be read."""
     try:
         said = document.get_metadata_dict(skip_empty=True)
     except (pdfium.PdfiumError, ValueError):
-        return "", ""
-    title = clean(" ".join(said.get("Title", "").split()))
-    return "" if _USELESS.search(title) else title, _iso(said.get("CreationDate", ""))
+        return {}
+    words = {name: clean(" ".join(str(value).split())) for name, value in said.items()}
+    return {name: value for name, value in words.items() if value}
 
 
 def _iso(date: str) -> str:

@@ -351,9 +351,10 @@ def test_sample_pdfs_are_read_in_order(name: str, pages: int, in_order: tuple[st
 )
 def test_titles_of_pdfs_that_say_nothing_are_left_out(title: str, useful: bool) -> None:
     words = title.encode("utf-16-be").hex()
-    dated = b"/CreationDate(D:20190102030405+01'00')/Title<feff%s>" % words.encode()
+    dated = b"/Author(Ann Lee)/CreationDate(D:20190102030405+01'00')/Title<feff%s>" % words.encode()
     _, parsed = read(pdf(["Some text"], info=dated))
     assert (parsed.title, parsed.published) == (title if useful else "", "2019-01-02")
+    assert parsed.metadata == {"author": "Ann Lee"}
 
 
 def test_a_page_says_where_it_is_and_when_it_was_published() -> None:
