@@ -77,7 +77,13 @@ class RetrievalSettings(RoomSettings):
         description="Share of a text's characters that the embedding model must lack for the text to be searched"
         " by its words alone; 1: never.",
     )
-    chunk_tokens: int = Field(256, ge=32, le=8192, description="Most tokens of a chunk, as the embedding model counts.")
+    chunk_tokens: int = Field(
+        256,
+        ge=32,
+        le=8192,
+        description="Most tokens of a chunk, as the embedding model counts. What is over the model's own limit, 512 for"
+        " most, is found by its words alone.",
+    )
     chunk_overlap: int = Field(32, ge=0, le=4096, description="Tokens that a chunk repeats of the one before.")
     chunking: Literal["structure", "window"] = Field(
         "structure",
