@@ -11,7 +11,7 @@ from citemesh.cli.failures import STATUSES
 
 _COMMANDS = (
     *("up", "ask", "search", "ingest", "collection", "document", "snapshot", "restore"),
-    *("mcp", "doctor", "mesh", "policy", "config"),
+    *("eval", "mcp", "doctor", "mesh", "policy", "config"),
 )
 
 

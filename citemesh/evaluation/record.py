@@ -1,0 +1,105 @@
+"""A run as JSON: written, read back, and compared with another."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from citemesh.errors import InvalidInput
+from citemesh.evaluation.certainty import Difference, Figure, difference, figure
+from citemesh.evaluation.measures import COST, QUALITY
+from citemesh.evaluation.run import Judged
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One question of a run, as it is kept."""
+
+    id: str
+    question: str
+    answer: str
+    right: tuple[str, ...]
+    sources: tuple[str, ...]
+    unsupported: int
+    error: str
+    notice: str
+    measures: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A run: what it was called, how it asked, and its cases."""
+
+    name: str
+    asked_with: Mapping[str, Any]
+    cases: tuple[Case, ...]
+
+    def figures(self) -> dict[str, Figure]:
+        """Each measure that any case has."""
+        return {name: figure(values) for name in (*QUALITY, *COST) if (values := self._values(name))}
+
+    def _values(self, name: str) -> list[float]:
+        return [case.measures[name] for case in self.cases if name in case.measures]
+
+
+def case(judged: Judged) -> Case:
+    """A judged question as it is kept."""
+    asked, outcome = judged.asked, judged.outcome
+    numbered = {one.number: one.title or one.document_id for one in outcome.sources}
+    return Case(
+        asked.id,
+        asked.question,
+        outcome.text,
+        asked.answers,
+        tuple(f"[{number}] {title}" for number, title in sorted(numbered.items())),
+        sum(not one.supported for one in outcome.sentences),
+        outcome.error,
+        outcome.done.notice if outcome.done else "",
+        judged.measures,
+    )
+
+
+def compared(first: Record, second: Record) -> dict[str, Difference]:
+    """Each measure that both have of the same questions: the second less the first. Raises InvalidInput for none."""
+    others = {one.id: one for one in second.cases}
+    pairs = [(one, others[one.id]) for one in first.cases if one.id in others]
+    if not pairs:
+        raise InvalidInput("--compare", "the runs have no question in common", "compare runs of one set of questions")
+    return {name: difference(*sides) for name in (*QUALITY, *COST) if (sides := _sides(pairs, name))}
+
+
+def _sides(pairs: Sequence[tuple[Case, Case]], name: str) -> tuple[list[float], list[float]] | None:
+    both = [(a.measures[name], b.measures[name]) for a, b in pairs if name in a.measures and name in b.measures]
+    return ([a for a, _ in both], [b for _, b in both]) if both else None
+
+
+def to_json(record: Record, differences: Mapping[str, Difference]) -> dict[str, Any]:
+    """A run as plain values."""
+    return {
+        "version": VERSION,
+        "name": record.name,
+        "asked_with": dict(record.asked_with),
+        "figures": {name: asdict(one) for name, one in record.figures().items()},
+        "differences": {name: asdict(one) for name, one in differences.items()},
+        "cases": [asdict(one) for one in record.cases],
+    }
+
+
+def _kept(value: dict[str, Any]) -> Case:
+    return Case(**(value | {"right": tuple(value["right"]), "sources": tuple(value["sources"])}))
+
+
+def read(path: Path) -> Record:
+    """A run that was written. Raises InvalidInput."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found["version"] != VERSION:
+            raise InvalidInput(str(path), f"it is of version {found['version']}", f"this reads version {VERSION}")
+        return Record(found["name"], found["asked_with"], tuple(map(_kept, found["cases"])))
+    except OSError as error:
+        raise InvalidInput(str(path), f"it can't be read: {error.strerror}", "name a file of --json") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidInput(str(path), f"it is no run: {error!r}", "name a file of --json") from None

@@ -1,0 +1,1 @@
+"""Evaluation: measures, certainty, and what is shown of a run."""
