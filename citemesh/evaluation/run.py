@@ -56,8 +56,11 @@ async def evaluate(
         done()
         return Judged(asked, outcome, measures(asked, outcome))
 
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(judge(asked)) for asked in questions]
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(judge(asked)) for asked in questions]
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
     return tuple(task.result() for task in tasks)
 
 

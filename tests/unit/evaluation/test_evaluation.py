@@ -103,9 +103,8 @@ async def test_what_cannot_be_measured_is_absent_and_what_failed_counts_as_nothi
 
 
 async def test_a_refused_key_ends_the_run() -> None:
-    with pytest.raises(ExceptionGroup) as caught:
+    with pytest.raises(Unauthenticated):
         await judge(Answers((), {"At what pressure?": Unauthenticated("no key")}), ASKED)
-    assert caught.group_contains(Unauthenticated)
 
 
 def test_evidence_is_known_by_document_title_or_words() -> None:
