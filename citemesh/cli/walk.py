@@ -95,29 +95,32 @@ def require(paths: Sequence[Path]) -> None:
 def files(paths: Sequence[Path], here: Path | None = None) -> list[Found]:
     """The files of the paths as `walk` finds them; what isn't there has none."""
     here = (here or Path()).resolve()
-    found: dict[Path, Found] = {}
+    found: dict[str, Found] = {}
     for path in paths:
-        for file in _files(path):
-            found.setdefault(file.resolve(), Found(file, _uri(file, path, here)))
+        for real, file in _files(path, here):
+            found.setdefault(real, file)
     return list(found.values())
 
 
-def _files(path: Path) -> Iterator[Path]:
+def _files(path: Path, here: Path) -> Iterator[tuple[str, Found]]:
+    """Each file under its real path. What is the same for a whole folder is found out once: there may be very many."""
     if not path.is_dir():
         if path.exists():
-            yield path
+            yield os.path.realpath(path), Found(path, _uri(path, path, here))
         return
     for folder, folders, names in os.walk(path):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in PASSED_OVER)
-        for name in sorted(names):
-            file = Path(folder, name)
-            if _wanted(name) and file.is_file():
-                yield file
+        real, uri = os.path.realpath(folder), _uri(Path(folder), path, here)
+        for name in sorted(filter(_wanted, names)):
+            file = os.path.join(folder, name)
+            if os.path.isfile(file):
+                whole = os.path.realpath(file) if os.path.islink(file) else os.path.join(real, name)
+                yield whole, Found(Path(file), name if uri == "." else f"{uri}/{name}")
 
 
 def _wanted(name: str) -> bool:
     """Whether a file in a folder is taken: not hidden, no lock file of an office program, of a kind that is read."""
-    return not name.startswith((".", "~$")) and Path(name).suffix.lower() in SUFFIXES
+    return not name.startswith((".", "~$")) and os.path.splitext(name)[1].lower() in SUFFIXES
 
 
 def _uri(file: Path, named: Path, here: Path) -> str:

@@ -1,5 +1,6 @@
 """Which files are ingested, and their names."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,12 @@ def test_files_elsewhere_are_named_from_the_folder_that_was_given(tree: Path, tm
     elsewhere.mkdir(parents=True)
     assert walk([tree / "a"], elsewhere)[0].uri == "a/x.html"
     assert walk([tree / "b.md"], elsewhere)[0].uri == "b.md"
+
+
+def test_what_is_no_file_is_passed_over(tree: Path) -> None:
+    os.mkfifo(tree / "pipe.md")
+    (tree / "gone.md").symlink_to(tree / "nowhere.md")
+    assert len(walk([tree], tree)) == 7
 
 
 def test_a_loop_of_links_ends(tree: Path) -> None:
