@@ -46,7 +46,8 @@ class Asker:
         """Asks, and reads the answer to its end. Raises PreconditionFailed where the model didn't write it."""
         cpu_before, started = cpu.cpu_s(self.resting), time.perf_counter()
         first_s, parts, done = 0.0, [], None
-        async with aclosing(self.ask(Question(text, max_tokens=max_tokens))) as events:  # type: ignore[type-var]  # an async generator
+        question = Question(text, max_tokens=max_tokens, skip_cache=True)
+        async with aclosing(self.ask(question)) as events:  # type: ignore[type-var]  # an async generator
             async for event in events:
                 if isinstance(event, DeltaEvent):
                     first_s = first_s or time.perf_counter() - started

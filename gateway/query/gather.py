@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from citemesh.client.types import SearchEvent
 from citemesh.errors import CiteMeshError
+from gateway.query.context import Scored
 from gateway.query.faults import is_rooms
 from gateway.query.find import Ranker, Ranking
 from gateway.query.limits import Limits
@@ -15,6 +16,7 @@ from gateway.query.planning.weave import woven
 from gateway.query.run import Run
 from gateway.query.searching import Found, Searcher
 
+Order = tuple[Scored, ...]
 log = logging.getLogger(__name__)
 
 
@@ -29,52 +31,61 @@ class Gatherer:
 
         Raises NotFound for an unknown collection, Unavailable where search is down, DeadlineExceeded.
         """
-        loop = asyncio.get_running_loop()
-        queries, hop, findings, judged = run.plan.hops, 1, list[Finding](), True
-        while queries:
-            started = loop.time()
-            most = max(top_k, self._limits.candidates) if hop == 1 else self._limits.hop_candidates
-            try:
-                rankings = await self._hop(run, queries, hop, most)
-            except CiteMeshError as error:
-                if hop == 1 or not is_rooms(error):
-                    raise
-                log.warning("hop %d can't be searched: %s", hop, error)
-                run.notices.append("fewer_hops")
+        started = asyncio.get_running_loop().time()
+        findings = await self._hop(run, run.plan.hops, (), max(top_k, self._limits.candidates))
+        while queries := await self._next(run, findings, started):
+            if not (more := await self._later(run, queries, findings)):
                 break
-            judged = judged and all(ranking.judged for ranking in rankings)
-            findings += [Finding(q, one.passages, hop) for q, one in zip(queries, rankings, strict=True)]
-            queries = await self._next(run, findings, loop.time() - started)
-            hop += 1
-        if not judged:
-            run.notices.append("not_ranked")
-        return Ranking(woven(findings), judged)
+            findings += more
+        return Ranking(woven(findings), "not_ranked" not in run.notices)
 
-    async def _hop(self, run: Run, queries: Sequence[str], hop: int, most: int) -> list[Ranking]:
+    async def _later(self, run: Run, queries: Sequence[str], findings: Sequence[Finding]) -> list[Finding]:
+        """What a later hop found; nothing where it broke, since what was found before still answers."""
+        try:
+            return await self._hop(run, queries, findings, self._limits.hop_candidates)
+        except CiteMeshError as error:
+            if not is_rooms(error):
+                raise
+            log.warning("a later hop can't be searched: %s", error)
+            run.notices.append("fewer_hops")
+            return []
+
+    async def _hop(self, run: Run, queries: Sequence[str], findings: Sequence[Finding], most: int) -> list[Finding]:
         """The searches of one hop, side by side, and each one's order."""
+        hop = findings[-1].hop + 1 if findings else 1
+        lexical = hop > 1 and self._planner.lexical
+        mode = "lexical" if lexical else "hybrid"
         with run.steps.step("retrieve", hop) as span:
-            found = await asyncio.gather(*(self._searcher.search(run.question, query, most) for query in queries))
+            searches = (self._searcher.search(run.question, query, most, mode) for query in queries)
+            found = await asyncio.gather(*searches)
             span.set_attribute("citemesh.found", sum(len(one.passages) for one in found))
         for query, one in zip(queries, found, strict=True):
             run.saw(one.sequences)
             run.told += one.notices
             await run.transcript.emit(SearchEvent(hop, query, len(one.passages)))
-        return await self._rank(run, queries, hop, found)
+        if lexical:
+            ranked = [in_its_order(one, findings[0].ranked[0].score) for one in found]
+        else:
+            ranked = await self._rank(run, queries, hop, found)
+        return [Finding(query, one, hop) for query, one in zip(queries, ranked, strict=True)]
 
-    async def _rank(self, run: Run, queries: Sequence[str], hop: int, found: Sequence[Found]) -> list[Ranking]:
+    async def _rank(self, run: Run, queries: Sequence[str], hop: int, found: Sequence[Found]) -> list[Order]:
         if not any(one.passages for one in found):
-            return [Ranking((), True) for _ in found]
+            return [()] * len(found)
         run.deadline.check("sources were found")
         with run.steps.step("rerank", hop) as span:
             pairs = zip(queries, found, strict=True)
             rankings = await asyncio.gather(*(self._order(query, one) for query, one in pairs))
-            span.set_attribute("citemesh.judged", all(ranking.judged for ranking in rankings))
-        return rankings
+            judged = all(ranking.judged for ranking in rankings)
+            span.set_attribute("citemesh.judged", judged)
+        if not judged:
+            run.notices.append("not_ranked")
+        return [ranking.passages for ranking in rankings]
 
     async def _order(self, query: str, found: Found) -> Ranking:
         return await self._ranker.rank(query, found.passages) if found.passages else Ranking((), True)
 
-    async def _next(self, run: Run, findings: Sequence[Finding], seconds: float) -> tuple[str, ...]:
+    async def _next(self, run: Run, findings: Sequence[Finding], started: float) -> tuple[str, ...]:
         """The queries of the next hop, told as a new plan; none where nothing is left to ask or no time for it."""
         if not findings[0].ranked or findings[-1].hop >= (run.question.max_hops or self._limits.hops):
             return ()
@@ -83,9 +94,15 @@ class Gatherer:
         queries = tuple(query for query in dict.fromkeys(wanted) if query not in run.plan.hops)
         if not queries:
             return ()
+        seconds = (asyncio.get_running_loop().time() - started) / findings[-1].hop
         if run.deadline.remaining() < 2 * self._limits.reserve_s + 2 * seconds:
             run.notices.append("fewer_hops")
             return ()
         run.plan = Plan(run.plan.question, (*run.plan.hops, *queries))
         await run.transcript.emit(run.plan.event())
         return queries
+
+
+def in_its_order(found: Found, best: float) -> Order:
+    """What a search found in its own order; it can't fit the question better than the best that was judged by it."""
+    return tuple(Scored(one, best * min(1.0, max(0.0, one.fused))) for one in found.passages)

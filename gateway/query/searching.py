@@ -33,14 +33,19 @@ class Searcher:
     def __init__(self, retrieval: RetrievalPort) -> None:
         self._retrieval = retrieval
 
-    async def search(self, question: Question, query: str, top_k: int) -> Found:
+    async def search(self, question: Question, query: str, top_k: int, mode: str = "hybrid") -> Found:
         """Passages for a query in all collections of a question.
 
         Raises NotFound for an unknown collection, Unavailable where search is down.
         """
         names = collections(question)
         asked = Search(
-            query, top_k=top_k, mode="hybrid", filter=chosen(question), with_token_ids=True, with_token_vectors=True
+            query,
+            top_k=top_k,
+            mode=mode,
+            filter=chosen(question),
+            with_token_ids=True,
+            with_token_vectors=mode == "hybrid",
         )
         answers = await self._together([replace(asked, collection=name) for name in names])
         notices = dict.fromkeys(chain.from_iterable(answer.notices for answer in answers))

@@ -9,7 +9,7 @@ import pytest
 
 from citemesh.client import Mesh
 from citemesh.client.types import Upload
-from citemesh.errors import CiteMeshError, InvalidInput, NotFound, NotSupported, PermissionDenied, Unauthenticated
+from citemesh.errors import CiteMeshError, InvalidInput, NotFound, PermissionDenied, Unauthenticated
 from tests.support.asking import ask, ingest
 from tests.support.running import RunningMesh
 
@@ -51,8 +51,8 @@ async def test_an_unknown_collection(client: Mesh) -> None:
     assert caught.value.name == "nowhere"
 
 
-async def test_threads_are_said_to_be_missing(client: Mesh) -> None:
-    with pytest.raises(NotSupported):
+async def test_a_thread_that_the_caller_does_not_have_is_not_found(client: Mesh) -> None:
+    with pytest.raises(NotFound):
         await ask(client, "Where?", thread_id="t1")
 
 

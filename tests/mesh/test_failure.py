@@ -39,7 +39,7 @@ async def until_idle(insider: Mesh, within_s: float) -> None:
 
 async def test_a_caller_that_hangs_up_frees_the_engine(mesh: RunningMesh, client: Mesh) -> None:
     async with mesh.insider() as insider:
-        async with aclosing(client.query.ask(Question(LONG, max_tokens=400))) as events:  # type: ignore[type-var]
+        async with aclosing(client.query.ask(Question(LONG, max_tokens=400, skip_cache=True))) as events:  # type: ignore[type-var]
             async for event in events:
                 if isinstance(event, DeltaEvent):
                     break
@@ -112,7 +112,7 @@ async def test_generation_killed_in_the_middle_of_an_answer(mesh: RunningMesh, c
     killed_at = 0.0
     finish = ""
     try:
-        async with aclosing(client.query.ask(Question(LONG, max_tokens=400))) as events:  # type: ignore[type-var]
+        async with aclosing(client.query.ask(Question(LONG, max_tokens=400, skip_cache=True))) as events:  # type: ignore[type-var]
             async for event in events:
                 if isinstance(event, DeltaEvent) and not killed_at:
                     await mesh.kill("generation")

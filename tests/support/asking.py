@@ -50,8 +50,9 @@ class Answer:
 
 
 async def ask(client: Mesh, question: str, timeout_s: float = 120.0, **more: object) -> Answer:
-    """One question, to its end."""
+    """One question, to its end; answered anew unless the question says that a kept answer will do."""
     answer = Answer()
+    more = {"skip_cache": True, **more}
     start = time.monotonic()
     async with aclosing(client.query.ask(Question(question, **more), timeout_s)) as events:  # type: ignore[arg-type, type-var]
         async for event in events:

@@ -38,7 +38,9 @@ class Name:
 
 
 class Bridge:
-    """Plans by names."""
+    """Plans by names. Names are found by their letters, so its searches are lexical and need no second judge."""
+
+    lexical = True
 
     async def next(self, question: str, findings: Sequence[Finding]) -> tuple[str, ...]:
         """At most WIDTH queries, each a name with the words that its passage left open."""

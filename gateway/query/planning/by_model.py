@@ -40,6 +40,8 @@ class ByModel:
         otherwise: plans where the model can't.
     """
 
+    lexical = False
+
     def __init__(self, structured: Structured, otherwise: Planner) -> None:
         self._structured, self._otherwise = structured, otherwise
 

@@ -17,7 +17,15 @@ class Finding:
 
 
 class Planner(Protocol):
-    """Decides after each hop whether another one is needed, and what is searched for in it, side by side."""
+    """Decides after each hop whether another one is needed, and what is searched for in it, side by side.
+
+    lexical: whether its queries are for words alone; then the order of the search stands, and no reranker is asked.
+    """
+
+    @property
+    def lexical(self) -> bool:
+        """See above."""
+        ...
 
     async def next(self, question: str, findings: Sequence[Finding]) -> tuple[str, ...]:
         """The queries of the next hop, best first, or none where enough was found.
@@ -29,6 +37,8 @@ class Planner(Protocol):
 
 class SingleShot:
     """Never searches on."""
+
+    lexical = False
 
     async def next(self, question: str, findings: Sequence[Finding]) -> tuple[str, ...]:
         """No query."""

@@ -10,7 +10,7 @@ from citemesh.errors import Unavailable
 from gateway.query.context import Scored
 from gateway.query.models import Models
 from gateway.query.planning.by_model import ByModel, told
-from gateway.query.planning.planner import Finding
+from gateway.query.planning.planner import Finding, SingleShot
 from gateway.query.rewriting import ByModel as RewritesByModel
 from gateway.query.standalone import Exchange
 from gateway.query.structured import Structured, plain
@@ -32,7 +32,7 @@ FOUND = Finding(
 PAST = [Exchange("Who wrote Dracula?", "Bram Stoker wrote Dracula in 1897.")]
 
 
-class Otherwise:
+class Otherwise(SingleShot):
     async def next(self, question: str, findings: Sequence[Finding]) -> tuple[str, ...]:
         return ("the other plan",)
 

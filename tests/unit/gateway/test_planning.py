@@ -50,6 +50,7 @@ async def test_a_later_search_uses_an_earlier_finding() -> None:
     assert first.query == ASKED
     assert "Northern Reading Society" in later[0].query
     assert "president" in later[0].query
+    assert [search.mode for search in mesh.retrieval.searches] == ["hybrid", *["lexical"] * len(later)]
     assert "journal" not in later[0].query.lower().replace("journal of slow", "")
     plans = [event for event in said if isinstance(event, PlanEvent)]
     assert [len(plan.hops) for plan in plans] == [1, 1 + len(later)]
@@ -98,7 +99,7 @@ async def test_a_later_search_that_breaks_leaves_what_was_found() -> None:
 
 
 async def test_a_planner_that_asks_for_ever_is_held_to_the_hops() -> None:
-    class Endless:
+    class Endless(SingleShot):
         async def next(self, question: str, findings: Sequence[Finding]) -> tuple[str, ...]:
             return (f"query {len(findings)}",)
 
@@ -106,7 +107,7 @@ async def test_a_planner_that_asks_for_ever_is_held_to_the_hops() -> None:
     await said_by(Flow(mesh.rooms, LIMITS, planner=Endless()), Question(ASKED, max_hops=5))
     assert len(mesh.retrieval.searches) == 5
 
-    class Stuck:
+    class Stuck(SingleShot):
         async def next(self, question: str, findings: Sequence[Finding]) -> tuple[str, ...]:
             return (ASKED, ASKED)
 
