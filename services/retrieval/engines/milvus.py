@@ -1,7 +1,7 @@
 """The engine over Milvus: for collections that outgrow one machine, and for any number of replicas of this room.
 
 Milvus keeps the rows, the vectors and the words; `milvus_store` says how a document is whole without transactions.
-Sequence numbers are this process's own: they rise with its changes, and say nothing of those of other replicas.
+A collection's sequence numbers are kept there too, and rise with the changes of all replicas.
 """
 
 import asyncio
@@ -75,7 +75,6 @@ class MilvusEngine:
         self._now = now
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="milvus")
         self._client: MilvusClient | None = None
-        self._sequence = 0
         self._collections_lock = asyncio.Lock()
         # Two versions of one document are put one after the other, so that each clears away the one before it.
         self._document_locks = [asyncio.Lock() for _ in range(_STRIPES)]
@@ -83,7 +82,6 @@ class MilvusEngine:
 
     async def open(self) -> None:
         """Connects, and makes what all collections share. Raises Unavailable, PreconditionFailed."""
-        self._sequence = int(self._now() * 1_000_000)
         self._client = await self._run(self._connect)
         self._store = MilvusStore(self._client, self._names, self._now)
         self._search = MilvusSearch(self._client, self._names, self._store, *self._ranking)
@@ -109,7 +107,6 @@ class MilvusEngine:
         """Makes a collection."""
         async with self._collections_lock:
             await self._run(self._create, name, embedding)
-            self._changed()
         return await self.collection(name)
 
     async def collection(self, name: str) -> CollectionInfo:
@@ -132,16 +129,14 @@ class MilvusEngine:
     async def drop(self, name: str) -> int:
         """Deletes a collection: nobody finds it from the first step on, whatever becomes of the rest."""
         async with self._collections_lock:
-            await self._run(self._drop, name)
-            return self._changed()
+            return await self._run(self._drop, name)
 
     async def put(self, document: NewDocument) -> int:
         """Stores or replaces a document."""
         name = document.info.collection
         async with self._document_locks[int(key(name, document.info.document_id)[:8], 16) % _STRIPES]:
             await self._run(self._require, name, document.embedding)
-            await self._run(self._store.put, document)
-            return self._changed()
+            return await self._run(self._store.put, document)
 
     async def document(self, collection: str, document_id: str, with_text: bool = True) -> tuple[DocumentInfo, str]:
         """Reads a document and its text."""
@@ -156,8 +151,7 @@ class MilvusEngine:
     async def delete(self, collection: str, document_ids: Sequence[str]) -> Deleted:
         """Deletes documents."""
         await self._run(self._find, collection)
-        gone = await self._run(self._store.delete, collection, document_ids)
-        return Deleted(gone.deleted, gone.missing, self._changed() if gone.deleted else self._sequence)
+        return await self._run(self._store.delete, collection, document_ids)
 
     async def search(self, query: Query) -> Results:
         """Finds chunks."""
@@ -167,7 +161,8 @@ class MilvusEngine:
             kept = rows.embedding_of(row["described"])[0]
             if query.mode != "lexical" and query.embedding is not None and query.embedding != kept:
                 raise mismatch(query.collection, kept, query.embedding)
-            return self._search.run(query, *self._counts(query.collection), self._sequence)
+            sequence = self._store.last_change(query.collection)
+            return self._search.run(query, *self._counts(query.collection), sequence)
 
         return await self._run(work)
 
@@ -220,7 +215,7 @@ class MilvusEngine:
 
     def _prepare(self) -> None:
         schema.make_shared(self._milvus, self._names)
-        for name in (self._names.registry, self._names.intents):
+        for name in (self._names.registry, self._names.changes, self._names.intents):
             self._milvus.load_collection(name)
         for row in self._registry():
             for name in self._names.of(row["name"]):
@@ -235,10 +230,6 @@ class MilvusEngine:
             except (MilvusException, CiteMeshError):
                 log.exception("what changes left behind could not be cleared away; it is tried again")
             await asyncio.sleep(_SWEEP_EVERY_S)
-
-    def _changed(self) -> int:
-        self._sequence = max(self._sequence + 1, int(self._now() * 1_000_000))
-        return self._sequence
 
     def _registry(self, state: str = "kept") -> list[rows.Row]:
         answer = self._milvus.query(
@@ -274,13 +265,16 @@ class MilvusEngine:
             schema.drop(self._milvus, self._names, name)
         schema.make(self._milvus, self._names, name, embedding.dimension)
         described = rows.embedding_text(embedding, datetime.now(UTC), name)
+        self._store.changed(name)
         self._register(name, described, "kept")
 
-    def _drop(self, name: str) -> None:
+    def _drop(self, name: str) -> int:
         row = self._find(name)
         self._register(name, row["described"], "going")
+        number = self._store.changed(name)
         schema.drop(self._milvus, self._names, name)
         self._milvus.delete(self._names.registry, filter=f'id == "{key(name)}"')
+        return number
 
     def _register(self, name: str, described: str, state: str) -> None:
         row = {"id": key(name), "name": name, "described": described, "state": state, "vector": NO_VECTOR}

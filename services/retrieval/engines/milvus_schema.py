@@ -1,6 +1,7 @@
-"""What Milvus holds: for each of our collections three of its own, and two that all of them share.
+"""What Milvus holds: for each of our collections three of its own, and three that all of them share.
 
 registry   one row a collection: its name, embedding and state
+changes    one row a collection: the number of its last change
 intents    one row a change on its way, by which leftovers of one that never ended are found
 documents  one row a document, which names the one version of it that counts
 chunks     the rows that are searched, each of one version of a document
@@ -54,6 +55,11 @@ class Names:
         return f"{self.prefix}_registry"
 
     @property
+    def changes(self) -> str:
+        """Numbers of last changes."""
+        return f"{self.prefix}_changes"
+
+    @property
     def intents(self) -> str:
         """Changes on their way."""
         return f"{self.prefix}_intents"
@@ -78,6 +84,7 @@ class Names:
 def make_shared(client: MilvusClient, names: Names) -> None:
     """Makes what all collections share, where it isn't there."""
     _make(client, names.registry, {"name": KEY * 4, "described": LONGEST, "state": KEY})
+    _make(client, names.changes, {}, {"number": DataType.INT64})
     _make(client, names.intents, {"collection": KEY * 4, "document": KEY, "old": KEY})
 
 

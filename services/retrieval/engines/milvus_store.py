@@ -40,8 +40,9 @@ class MilvusStore:
         self._names = names
         self._now = now
 
-    def put(self, document: NewDocument) -> None:
-        """Stores or replaces a document, whole or not at all. Raises InvalidInput for what Milvus can't hold."""
+    def put(self, document: NewDocument) -> int:
+        """Stores or replaces a document, whole or not at all; the change's number. Raises InvalidInput for what Milvus
+        can't hold."""
         name, id_ = document.info.collection, key(document.info.document_id)
         version = self._version()
         row = rows.document_row(document.info, version)
@@ -52,26 +53,44 @@ class MilvusStore:
         self._insert(self._names.chunks(name), chunks)
         self._require_young(version)
         self._client.upsert(self._names.documents(name), [row])
+        number = self.changed(name)
         self._forget(name, [old["version"]] if old else [])
         self._end([version])
+        return number
 
     def delete(self, collection: str, document_ids: Sequence[str]) -> Deleted:
-        """Deletes documents, and the rows of tables, in one step; its sequence is for the engine to say."""
+        """Deletes documents, and the rows of tables, in one step."""
         asked = {key(document_id): document_id for document_id in document_ids if document_id}
         found = self.committed(collection, asked)
         tables = self._rows_of_tables(collection, asked)
         gone = {**found, **{row["id"]: row for row in tables}}
+        number = 0
         if gone:
             versions = [row["version"] for row in gone.values()]
             ends = [self._version() for _ in versions]
             self._intend(collection, zip(gone, ends, versions, strict=True))
             self._delete(self._names.documents(collection), "id", list(gone))
+            number = self.changed(collection)
             self._forget(collection, versions)
             self._end(ends)
         held = found.keys() | {row["table"] for row in tables}
         names = list(dict.fromkeys(document_ids))
         deleted = tuple(name for name in names if name and key(name) in held)
-        return Deleted(deleted, tuple(name for name in names if name not in deleted), 0)
+        missing = tuple(name for name in names if name not in deleted)
+        return Deleted(deleted, missing, number or self.last_change(collection))
+
+    def changed(self, collection: str) -> int:
+        """Numbers a change that was made, by whichever replica: above the number before, and the time if it can be."""
+        number = max(self.last_change(collection) + 1, int(self._now() * 1_000_000))
+        row = {"id": key(collection), "number": number, "vector": NO_VECTOR}
+        self._client.upsert(self._names.changes, [row])
+        return number
+
+    def last_change(self, collection: str) -> int:
+        """The number of the last change that was made by any replica; 0 before the first."""
+        expression = f'id == "{key(collection)}"'
+        found = self._client.query(self._names.changes, filter=expression, output_fields=["number"])
+        return int(found[0]["number"]) if found else 0
 
     def committed(self, collection: str, ids: Iterable[str]) -> dict[str, Row]:
         """The documents' rows, by the hash of their ids."""
