@@ -1,11 +1,11 @@
 """One size of a collection: the service over a socket beside FAISS alone, on the same vectors and the same index.
 
 FAISS alone is the service's own index, read from its snapshot into the bench's process: the same graph, searched with
-the same settings, by as many threads as FAISS takes.
+the same settings, by a thread a core as FAISS does by itself, and by one. The service has the threads that `citemesh up`
+gives it: half of the cores, as other rooms want some too.
 """
 
 import asyncio
-import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.common import show
+from bench.common.machine import cores
 from bench.common.run import shuffled
 from bench.speed import children, vectors
 from bench.speed.vectors import Vectors
@@ -35,7 +36,8 @@ _faiss: Any = faiss  # its stub lacks callbacks and casts
 
 @dataclass(slots=True)
 class Sized:
-    """What one size took. Seconds are per search, round by round; ways: "one", "batch" and (the service) "callers"."""
+    """What one size took. Seconds are per search, round by round; ways: "one", "batch",
+    "one thread" (a batch by FAISS) and "callers" (the service)."""
 
     count: int
     index: str = ""
@@ -45,7 +47,7 @@ class Sized:
     memory: int = 0
     disk: int = 0
     recall: float = 0.0
-    raw: dict[str, list[float]] = field(default_factory=lambda: {"one": [], "batch": []})
+    raw: dict[str, list[float]] = field(default_factory=lambda: {"one": [], "batch": [], "one thread": []})
     service: dict[str, list[float]] = field(default_factory=lambda: {"one": [], "batch": [], "callers": []})
     raw_one: list[float] = field(default_factory=list)
     service_one: list[float] = field(default_factory=list)
@@ -87,7 +89,8 @@ async def measure(folder: Path, count: int, rounds: int, seed: int) -> Sized:
 async def _room(folder: Path, env: dict[str, str], sized: Sized) -> AsyncIterator[Mesh]:
     """The retrieval room over a filled store, when it answers."""
     socket, log = folder / "r.sock", folder / "room.log"
-    env = env | {"CITEMESH_RETRIEVAL_LISTEN": f"unix:{socket}", "CITEMESH_RETRIEVAL_READERS": "0"}
+    threads = str(max(1, cores() // 2))
+    env = env | {"CITEMESH_RETRIEVAL_LISTEN": f"unix:{socket}", "OMP_NUM_THREADS": threads}
     started = time.perf_counter()
     async with children.running("bench.speed.room", [str(folder / "queries.npy")], env, log) as room:
         async with Mesh({"retrieval": f"unix:{socket}"}, timeout_s=60.0) as mesh, asyncio.timeout(START_S):
@@ -108,10 +111,12 @@ async def _measure(sized: Sized, mesh: Mesh, index: Any, asked: Vectors, rounds:
         for number in numbers.take(chance["one"]):
             _timed_raw(sized.raw_one, index, asked[number : number + 1])
         sized.raw["one"].append(_middle(sized.raw_one[-chance["one"] :]))
-        spent: list[float] = []
-        for _ in range(chance["batch"]):
-            _timed_raw(spent, index, asked[numbers.take(BATCH)])
-        sized.raw["batch"].append(sum(spent) / (chance["batch"] * BATCH))
+        for way, threads in (("one thread", 1), ("batch", cores())):
+            _faiss.omp_set_num_threads(threads)
+            spent: list[float] = []
+            for _ in range(chance["batch"]):
+                _timed_raw(spent, index, asked[numbers.take(BATCH)])
+            sized.raw[way].append(sum(spent) / (chance["batch"] * BATCH))
 
     async def service() -> None:
         for number in numbers.take(chance["one"]):
@@ -177,7 +182,6 @@ def raw_index(path: Path) -> Any:
     inner = _faiss.downcast_index(index.index)
     if isinstance(inner, faiss.IndexHNSW):
         inner.hnsw.efSearch = IndexChoice().ef_search
-    _faiss.omp_set_num_threads(os.cpu_count() or 1)
     return index
 
 
