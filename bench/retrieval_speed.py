@@ -183,12 +183,14 @@ async def _ingest(report: Report, stack: mesh.Stack) -> None:
     async with mesh.outside(stack) as client:
         for at in range(rounds):
             show.say(f"{pages} pages on their way in")
-            found.append(await ingesting.ingest(client, ingesting.pages(pages, report.options.seed + at), f"pages{at}"))
+            drawn = ingesting.pages(pages, report.options.seed + at)
+            store = stack.options.state_dir / "store"
+            found.append(await ingesting.ingest(client, drawn, f"pages{at}", store))
     seed = report.options.seed
     report.answer(INGEST[0], estimate([it.chunks / it.seconds for it in found], seed))
     report.answer(INGEST[1], estimate([it.bytes / it.seconds / 1e6 for it in found], seed))
-    rows = [(it.documents, it.bytes / 1e6, it.chunks, it.seconds, it.documents / it.seconds) for it in found]
-    report.tables.append(Table("Taken in", ("pages", "MB", "chunks", "seconds", "pages a second"), rows))
+    rows = [(it.documents, it.bytes / 1e6, it.chunks, it.seconds, it.disk / it.chunks / 1024) for it in found]
+    report.tables.append(Table("Taken in", ("pages", "MB", "chunks", "seconds", "KiB of disk a chunk"), rows))
 
 
 async def _peer(report: Report, stack: mesh.Stack) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.common.corpus import ROOT
+from bench.speed.children import disk_bytes
 from citemesh.client import Mesh
 from citemesh.client.types import Upload
 from citemesh.errors import PreconditionFailed
@@ -14,12 +15,13 @@ from citemesh.errors import PreconditionFailed
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """One ingestion."""
+    """One ingestion; what the store took on the disk more, in bytes."""
 
     documents: int
     bytes: int
     chunks: int
     seconds: float
+    disk: int
 
 
 def pages(most: int, seed: int) -> list[Path]:
@@ -29,8 +31,9 @@ def pages(most: int, seed: int) -> list[Path]:
     return random.Random(seed).sample(found, min(most, len(found)))
 
 
-async def ingest(mesh: Mesh, paths: list[Path], collection: str) -> Ingested:
+async def ingest(mesh: Mesh, paths: list[Path], collection: str, store: Path) -> Ingested:
     """Takes pages into a new collection in one stream. Raises PreconditionFailed where one fails."""
+    before = disk_bytes(store)
     await mesh.collections.create(collection)
     uploads = [
         Upload(str(at), path.read_bytes(), collection, uri=path.name, media_type="text/markdown")
@@ -42,4 +45,5 @@ async def ingest(mesh: Mesh, paths: list[Path], collection: str) -> Ingested:
             raise PreconditionFailed("BENCH_INGEST", f"{paths[int(report.correlation_id)]}: {report.error_message}", "")
         chunks += report.chunks if report.state == "committed" else 0
     seconds = time.perf_counter() - started
-    return Ingested(len(uploads), sum(len(it.data) for it in uploads), chunks, seconds)
+    size = sum(len(it.data) for it in uploads)
+    return Ingested(len(uploads), size, chunks, seconds, disk_bytes(store) - before)

@@ -1,8 +1,8 @@
 """One size of a collection: the service over a socket beside FAISS alone, on the same vectors and the same index.
 
 FAISS alone is the service's own index, read from its snapshot into the bench's process: the same graph, searched with
-the same settings, by a thread a core as FAISS does by itself, and by one. The service has the threads that `citemesh up`
-gives it: half of the cores, as other rooms want some too.
+the same settings, by a thread a core as FAISS does by itself, and by one. The service has the threads that
+`citemesh up` gives it: half of the cores, as other rooms want some too.
 """
 
 import asyncio
