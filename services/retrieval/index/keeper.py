@@ -19,7 +19,6 @@ from services.retrieval.store.collections import Row
 from services.retrieval.store.schema import store_id
 
 log = logging.getLogger(__name__)
-_COMPACT_FROM = 256
 _COMPACT_SHARE = 0.1
 
 
@@ -98,7 +97,7 @@ class IndexKeeper:
         """The kind that an index should be made anew as; empty where it is well as it is."""
         index = kept.index
         wanted = self.choice.wanted(len(index), index.kind)
-        crowded = index.dead >= max(_COMPACT_FROM, _COMPACT_SHARE * (len(index) + index.dead))
+        crowded = index.dead >= max(self.choice.compact_from, _COMPACT_SHARE * (len(index) + index.dead))
         return wanted if wanted != index.kind or crowded else ""
 
     def save(self, kept: Kept, read: Callable[[Callable[[sqlite3.Connection], None]], None]) -> None:

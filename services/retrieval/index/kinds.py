@@ -24,6 +24,8 @@ class IndexChoice:
         ef_construction, ef_search: candidates while the graph is built, and while it is searched.
         probes: share of the inverted lists that are searched.
         gpu: searches on the graphics processors; needs faiss-gpu.
+        compact_from: removed vectors from which an index is made anew, where they are a tenth of it.
+        move_from: new vectors from which they are moved into a graph or into lists.
     """
 
     kind: Kind = "auto"
@@ -35,6 +37,8 @@ class IndexChoice:
     ef_search: int = 96
     probes: float = 0.05
     gpu: bool = False
+    compact_from: int = 256
+    move_from: int = 256
 
     def wanted(self, count: int, now: str = "") -> str:
         """Name of the kind for so many vectors; one that is in use is left only at half the size that it began at."""

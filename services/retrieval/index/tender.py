@@ -18,7 +18,6 @@ from services.retrieval.store import vectors
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
-_MOVE_FROM = 256
 _LEAST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 1.0
 _AFTER_FAILURE_S = 30.0
@@ -99,7 +98,7 @@ class IndexTender:
         wanted = self._keeper.wanted(kept)
         if wanted:
             self._rebuild(kept, wanted)
-        elif kept.index.unmoved >= _MOVE_FROM:
+        elif kept.index.unmoved >= self._keeper.choice.move_from:
             kept.index.move(self._stopping.is_set)
         elif kept.unsaved >= self._keeper.snapshot_after:
             self._keeper.save(kept, self._read)

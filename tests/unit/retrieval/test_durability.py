@@ -2,27 +2,21 @@
 
 import asyncio
 import os
-import random
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from citemesh.errors import DataLoss, NotFound, PreconditionFailed, Unavailable
+from bench.crashing.killing import kill_again_and_again
+from citemesh.errors import DataLoss, PreconditionFailed, Unavailable
 from services.retrieval.engine import Engine, Filter, Found
 from services.retrieval.engines.durable import DurableEngine
 from services.retrieval.store import schema
 from tests.contract.retrieval_engines import EMBEDDING, ids_of, new_document, opened, search
-from tests.unit.retrieval.crash_driver import text_of
 
-KILLS = 10
+KILLS = 20
 
 
 def numbers(directory: Path) -> tuple[list[int], list[int], list[int]]:
@@ -44,76 +38,16 @@ def numbers(directory: Path) -> tuple[list[int], list[int], list[int]]:
     return found[0], found[1], found[2]
 
 
-@contextmanager
-def driver() -> Iterator[subprocess.Popen[str]]:
-    """A process that forks a child with an engine for each line it is sent."""
-    command = [sys.executable, "-m", "tests.unit.retrieval.crash_driver"]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.close()
-        process.stdout.close()
-
-
-def run_and_kill(process: subprocess.Popen[str], directory: Path, first: int, lines: int, after_s: float) -> list[str]:
-    """What a child acknowledged before it was killed, some moments after its so-manieth line."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(f"{first} {directory}\n")
-    process.stdin.flush()
-    child = int(process.stdout.readline().removeprefix("child "))
-    said = [process.stdout.readline() for _ in range(lines + 1)]
-    assert said[0] == "open\n"
-    time.sleep(after_s)
-    os.kill(child, signal.SIGKILL)
-    while said[-1] != "dead\n":
-        said.append(process.stdout.readline())
-    return [line for line in said if line.endswith("\n")]
-
-
 async def test_kill_at_any_instant_loses_nothing_acknowledged(tmp_path: Path) -> None:
-    """Ten kills on one store; after each, all that was acknowledged is there, whole, and nothing deleted is."""
-    directory = tmp_path / "store"
-    chance = random.Random(7)
-    kept: set[str] = set()
-    unsure: set[str] = set()
-    gone: set[str] = set()
-    first = 0
-    with driver() as process:
-        for _ in range(KILLS):
-            lines, after_s = chance.randrange(4, 24), chance.uniform(0, 0.03)
-            said = await asyncio.to_thread(run_and_kill, process, directory, first, lines, after_s)
-            words = [line.split() for line in said if len(line.split()) == 2]
-            kept |= {name for word, name in words if word == "put"}
-            gone |= {name for word, name in words if word == "gone"}
-            unsure |= {name for word, name in words if word == "going"}
-            first = max([first, *(int(name[1:]) + 3 for _, name in words)])
-            stored, vectors, lexicon = numbers(directory)
-            assert stored == vectors == lexicon
-            started = time.monotonic()
-            async with opened("durable", directory) as engine:
-                assert time.monotonic() - started < 5
-                for name in kept - gone - unsure:
-                    assert ids_of(await search(engine, f"word{name[1:]}", "lexical")) == [name]
-                sure = sorted(kept - gone - unsure)
-                for name in random.Random(1).sample(sure, min(20, len(sure))):
-                    assert name in ids_of(await search(engine, f"document{name[1:]} word{name[1:]}", "dense", 1000))
-                    info, text = await engine.document("default", name)
-                    assert text == text_of(int(name[1:]))
-                    assert len(await all_of(engine, name)) == info.chunks > 1
-                for name in gone:
-                    assert not (await search(engine, f"word{name[1:]}", "lexical")).found
-                    with pytest.raises(NotFound):
-                        await engine.document("default", name)
-                assert isinstance(engine, DurableEngine)
-                assert indexed(engine) == stored
-    assert len(kept) > 3 * KILLS
-    assert gone
+    """After each kill all that was acknowledged is there, whole and found, and nothing that was deleted is."""
+    outcome = await kill_again_and_again(tmp_path, KILLS, seed=7)
+    assert outcome.faults == []
+    assert outcome.kills == KILLS
+    assert outcome.acknowledged > 3 * KILLS
+    assert outcome.found > 3 * KILLS
+    assert outcome.gone > KILLS
+    assert {"start", "table"} <= outcome.within.keys()
+    assert max(outcome.open_s) < 5
 
 
 async def all_of(engine: Engine, name: str) -> Sequence[Found]:

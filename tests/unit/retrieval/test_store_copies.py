@@ -121,7 +121,8 @@ def database(sql: str) -> Callable[[Path], None]:
     return change
 
 
-FIRST = "(SELECT MIN(id) FROM chunks WHERE collection = 1)"
+DELETED_WORDS = "DELETE FROM lexicon_1 WHERE rowid = (SELECT MIN(id) FROM chunks WHERE collection = 1)"
+OTHER_WORDS = "UPDATE lexicon_1 SET body = 'x' WHERE rowid = (SELECT MIN(id) FROM chunks WHERE collection = 1)"
 FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "cut": (cut, "bytes"),
     "flipped": (flip, "another hash"),
@@ -134,8 +135,8 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "fewer documents": (database("DELETE FROM documents WHERE document_id = 'd1'"), "words|counts|point|whole"),
     "a text": (database("UPDATE texts SET text = 'x' WHERE document = 2"), "not whole"),
     "a vector": (database("UPDATE vectors SET vector = x'00' WHERE chunk = 3"), "vectors"),
-    "words": (database(f"DELETE FROM lexicon_1 WHERE rowid = {FIRST}"), "words"),
-    "other words": (database(f"UPDATE lexicon_1 SET body = 'x' WHERE rowid = {FIRST}"), "found by its own"),
+    "words": (database(DELETED_WORDS), "words"),
+    "other words": (database(OTHER_WORDS), "found by its own"),
     "another program": (database("PRAGMA application_id = 1"), "not a CiteMesh store"),
     "counts": (database("UPDATE collections SET chunks = 1"), "counts"),
 }

@@ -1,0 +1,1 @@
+"""A store that is killed again and again, and what must hold after each kill."""
