@@ -23,7 +23,7 @@ class GatewaySettings(RoomSettings):
     )
     http_max_body_kib: int = Field(2048, ge=64, le=65536, description="Largest HTTP request body taken, in KiB.")
     http_max_upload_mib: int = Field(
-        68, ge=1, le=4096, description="Largest upload of documents over HTTP, in MiB, with what a form adds to them."
+        16, ge=1, le=4096, description="Largest upload of documents over HTTP, in MiB; the sidecar has a limit as well."
     )
     http_origins: tuple[str, ...] = Field(
         (), description="Web origins whose pages may call the gateway (CORS), as JSON; none where empty."
