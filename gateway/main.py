@@ -2,12 +2,14 @@
 
 import sys
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import replace
 from typing import Protocol
 
 from citemesh.api.query.v1.query_service_pb2_grpc import add_QueryServiceServicer_to_server
 from citemesh.api.query.v1.thread_service_pb2_grpc import add_ThreadServiceServicer_to_server
 from citemesh.client import Mesh
 from citemesh.errors import InvalidInput
+from citemesh.kit.deadline import current_reach
 from citemesh.kit.server import Registration, Room, run_room
 from citemesh.kit.settings import variable
 from gateway.admission.router import Admission, Priority
@@ -30,6 +32,8 @@ from gateway.rest.server import HttpServer
 from gateway.service import QueryService, ThreadService
 from gateway.settings import GatewaySettings
 from gateway.threads.store import ThreadStore
+from gateway.web.searxng import SearXng
+from gateway.web.source import WithWeb
 
 QUERY = "citemesh.api.query.v1.QueryService"
 THREADS = "citemesh.api.query.v1.ThreadService"
@@ -53,7 +57,7 @@ class Neighbours(AbstractAsyncContextManager[object], Probe, Protocol):
 
 def build(settings: GatewaySettings) -> Room:
     """The room as the settings say; nothing is connected before it starts."""
-    mesh = Mesh(targets(settings), key_of(settings))
+    mesh = Mesh(targets(settings), key_of(settings), shards=settings.retrieval_shards)
     return assemble(settings, Rooms(mesh.tokenizer, mesh.retrieval, mesh.generation, mesh.reranker), mesh)
 
 
@@ -115,7 +119,11 @@ def admission_of(settings: GatewaySettings) -> Admission:
 
 
 def flow_of(settings: GatewaySettings, rooms: Rooms, threads: ThreadStore) -> Flow:
-    """The flow with the planner and the rewriter that the settings name."""
+    """The flow with the planner, the rewriter and the web search that the settings name."""
+    if settings.web_search:
+        web = SearXng(settings.web_search, settings.web_s)
+        beside = WithWeb(rooms.retrieval, web, settings.web_collection, lambda name: current_reach().allows(name))
+        rooms = replace(rooms, retrieval=beside)
     structured = Structured(rooms.tokenizer, rooms.generation, Models(rooms.generation), settings.decide_s)
     planners: dict[str, Planner] = {
         "single": SingleShot(),

@@ -52,6 +52,13 @@ class GatewaySettings(RoomSettings):
     history_tokens: int = Field(
         1000, ge=0, le=100_000, description="Most tokens, as estimated, of what was said before a question."
     )
+    web_search: str = Field(
+        "", description="Address of a SearXNG that answers JSON, such as http://127.0.0.1:8888; empty searches no web."
+    )
+    web_collection: str = Field(
+        "web", min_length=1, max_length=64, description="Collection that stands for the web where web_search is set."
+    )
+    web_s: float = Field(6.0, gt=0, le=60, description="Longest wait for the web's search engine.")
     planner: Literal["bridge", "single", "model"] = Field(
         "bridge",
         description="Whether a question may take more than one search: bridge goes on from names that the first one "
@@ -101,6 +108,13 @@ class GatewaySettings(RoomSettings):
         if unknown := set(scripts) - set(SCRIPTS):
             raise ValueError(f"no such script: {', '.join(sorted(unknown))}")
         return scripts
+
+    retrieval_shards: int = Field(
+        1,
+        ge=1,
+        le=1000,
+        description="Over how many replicas of retrieval the collections are spread; listing asks each.",
+    )
 
     @property
     def http_socket(self) -> str:

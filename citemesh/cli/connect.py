@@ -85,8 +85,10 @@ def connect(room: str, settings: CliSettings, target: str | None, key: str | Non
         PreconditionFailed: nothing says where the mesh is.
     """
     configured = settings.documents_target if room == "retrieval" else settings.target
-    address = target or configured or find_running(settings.state_dir).targets[room]
-    return Mesh({room: address}, key or settings.key or _own_key(settings), settings.timeout_s)
+    named = target or configured
+    running = None if named else find_running(settings.state_dir)
+    address, shards = (running.targets[room], running.shards) if running else (named or "", 1)
+    return Mesh({room: address}, key or settings.key or _own_key(settings), settings.timeout_s, shards)
 
 
 def connect_documents(state_dir: Path | None, timeout_s: float | None, target: str | None, key: str | None) -> Mesh:

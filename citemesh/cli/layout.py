@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from citemesh.cli.keys import Keyring
+from citemesh.errors import PreconditionFailed
 from citemesh.kit.settings import PREFIX
 from citemesh.mesh.dial import dial_targets, ingress_targets
 from citemesh.mesh.placement import Placement, find_identity_wasm
@@ -63,6 +64,12 @@ class Layout:
             otlp_endpoint=options.otlp_endpoint or None,
         )
         self.rooms = self.topology.rooms()
+        if not options.mesh and any(service.sharded for service in self.topology.services):
+            raise PreconditionFailed(
+                "NEEDS_SIDECARS",
+                "replicas share out collections, and only sidecars tell which has one",
+                "start without --no-mesh, or with one replica",
+            )
 
     def log(self, program: str) -> Path:
         """Where a program's output goes."""
@@ -81,6 +88,13 @@ class Layout:
             found["gateway"] = self.app_address("gateway")
         return {room: _absolute(address) for room, address in found.items()}
 
+    def shards(self) -> int:
+        """Over how many replicas retrieval's collections are spread."""
+        found = [
+            service.replicas for service in self.topology.services if service.name == "retrieval" and service.sharded
+        ]
+        return found[0] if found else 1
+
     def rest_url(self) -> str:
         """Base URL of the REST API."""
         return f"http://{self.placement.host}:{self.placement.port(0 if self.options.mesh else _HTTP_OFFSET)}"
@@ -89,13 +103,14 @@ class Layout:
         """Every port that will be listened on, by what listens."""
         if not self.options.mesh:
             return {"gateway gRPC": self.placement.port(0), "gateway HTTP": self.placement.port(_HTTP_OFFSET)}
-        sides = {f"{s.name} ingress": s.ports.ingress for s in self.topology.services}
-        sides |= {f"{s.name} egress": s.ports.egress for s in self.topology.services}
+        sides = {f"{s.name} ingress": s.ports.ingress for s in self.topology.sidecars()}
+        sides |= {f"{s.name} egress": s.ports.egress for s in self.topology.sidecars()}
         return {name: self.placement.port(offset) for name, offset in sides.items()}
 
     def app_command(self, room: str) -> list[str]:
         """How an app is started. Safe path: a folder named `services` where the user stands must not shadow ours."""
-        module = "gateway.main" if room == "gateway" else f"services.{room}.main"
+        role = self.topology.service(room).role
+        module = "gateway.main" if role == "gateway" else f"services.{role}.main"
         return [sys.executable, "-P", "-m", module]
 
     def app_env(self, room: str) -> dict[str, str]:
@@ -121,16 +136,20 @@ class Layout:
             targets = dial_targets(service.name, self.placement, self.options.mesh, self.topology)
             own["TARGETS"] = json.dumps(targets)
         if service.calls and self.options.mesh:
-            own["KEY_FILE"] = str(self.keyring.room_file(service.name))
-        if self.options.fake and service.name in _ENGINES:
+            own["KEY_FILE"] = str(self.keyring.room_file(service.role))
+        if service.public and self.shards() > 1:
+            own["RETRIEVAL_SHARDS"] = str(self.shards())
+        if service.sharded:
+            own["SHARD"] = str(service.number)
+        if self.options.fake and service.role in _ENGINES:
             own["ENGINE"] = "fake"
-        if self.options.fake and service.name == "retrieval":
+        if self.options.fake and service.role == "retrieval":
             own["EMBEDDING_ENGINE"] = "fake"
         if service.http and self.options.mesh:
             own["HTTP_LISTEN"] = self.placement.http_socket(service.name)
         elif service.http:
             own["HTTP_LISTEN"] = self.rest_url().removeprefix("http://")
-        return {f"{PREFIX}{service.name.upper()}_{name}": value for name, value in own.items()}
+        return {f"{PREFIX}{service.role.upper()}_{name}": value for name, value in own.items()}
 
 
 def _threads() -> dict[str, str]:

@@ -133,7 +133,7 @@ def push_live(state_dir: Path, config: IdentityConfig, wasm: Path | None = None)
     if not running.mesh:
         raise PreconditionFailed("NO_SIDECARS", "this mesh runs without sidecars", "start it without --no-mesh")
     layout = Layout(StackOptions(state_dir, running.port_base))
-    guarded = [service.name for service in layout.topology.services if "identity" in service.policies]
+    guarded = [service.name for service in layout.topology.sidecars() if "identity" in service.policies]
     # A change of keys alone leaves the code that runs, which may have been pushed too.
     code = (
         wasm.absolute().as_posix() if wasm else _live_code(Path(layout.placement.policy_file(guarded[0], "identity")))

@@ -28,6 +28,8 @@ class Running:
     """gRPC address of each room, for callers outside the mesh."""
     rest: str
     """Base URL of the REST API."""
+    shards: int = 1
+    """Over how many replicas retrieval's collections are spread."""
 
 
 def note_path(state_dir: Path) -> Path:

@@ -82,7 +82,7 @@ class Stack:
 
     def client(self, timeout_s: float = 60.0) -> Mesh:
         """A client from outside, with the default key."""
-        return Mesh(self.targets, self.key, timeout_s)
+        return Mesh(self.targets, self.key, timeout_s, self.layout.shards())
 
     async def start(self) -> None:
         """Prepare and launch everything, without waiting for health.
@@ -163,7 +163,7 @@ class Stack:
         config = self.layout.keyring.ensure(self.layout.topology)
         if self.options.mesh:
             write_runtime(self.layout.topology, self.layout.placement)
-            guarded = [service.name for service in self.layout.topology.services if "identity" in service.policies]
+            guarded = [service.name for service in self.layout.topology.sidecars() if "identity" in service.policies]
             install_identity(self.layout.placement, guarded, identity_config(config.keys, config.allow, config.public))
 
     def _take_lock(self) -> None:
@@ -242,7 +242,8 @@ class Stack:
                 raise PreconditionFailed("ROOM_CRASHED", fault, f"the whole log is {log}")
 
     def _note(self) -> Running:
-        return Running(os.getpid(), self.options.mesh, self.options.port_base, self.targets, self.rest_url)
+        shards = self.layout.shards()
+        return Running(os.getpid(), self.options.mesh, self.options.port_base, self.targets, self.rest_url, shards)
 
 
 @contextlib.asynccontextmanager

@@ -92,6 +92,13 @@ class Service:
     methods: tuple[Method, ...]
     shard_by: str = ""
     """Header by whose value the replicas share out what they keep; empty: they are all alike."""
+    number: int = 0
+    """Which replica it is."""
+
+    @property
+    def role(self) -> str:
+        """The name that all its replicas share."""
+        return self.name.removesuffix(f"-{self.number}") if self.number else self.name
 
     @property
     def sharded(self) -> bool:
@@ -105,7 +112,7 @@ class Service:
     def _replica(self, number: int) -> Service:
         step = number * REPLICA_STRIDE
         ports = Ports(self.ports.ingress + step, self.ports.egress + step)
-        return replace(self, name=f"{self.name}-{number}", ports=ports)
+        return replace(self, name=f"{self.name}-{number}", ports=ports, number=number)
 
 
 @dataclass(frozen=True, slots=True)

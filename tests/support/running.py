@@ -12,18 +12,19 @@ from citemesh.cli.layout import StackOptions
 from citemesh.cli.ports import why_taken
 from citemesh.cli.stack import Stack
 from citemesh.client import Mesh
+from citemesh.mesh import Topology
 
 T = TypeVar("T")
 # Longer than any start on a slow machine: the limit that matters is the stack's own.
 CALL_S = 600.0
-OFFSETS = (0, *range(101, 105), *range(110, 115))
+OFFSETS = (0, *range(101, 105), *range(110, 115), 202, 212)  # the last two are those of a second retrieval
 
 
 class RunningMesh:
     """Handle of a started stack. Its methods may be called from any thread."""
 
-    def __init__(self, options: StackOptions) -> None:
-        self.stack = Stack(options)
+    def __init__(self, options: StackOptions, topology: Topology | None = None) -> None:
+        self.stack = Stack(options, topology)
         self.options = options
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -79,7 +80,8 @@ class RunningMesh:
 
     def client(self, key: str | None = None, timeout_s: float = 60.0) -> Mesh:
         """A caller outside of the mesh, by default with the default key."""
-        return Mesh(self.stack.targets, self.stack.key if key is None else key, timeout_s)
+        shards = self.stack.layout.shards()
+        return Mesh(self.stack.targets, self.stack.key if key is None else key, timeout_s, shards)
 
     def insider(self) -> Mesh:
         """A caller that shows the gateway's own key, so that inner rooms answer it."""
@@ -96,9 +98,9 @@ def free_base() -> int:
 
 
 @contextmanager
-def running_mesh(state: Path, **options: Any) -> Iterator[RunningMesh]:
+def running_mesh(state: Path, topology: Topology | None = None, **options: Any) -> Iterator[RunningMesh]:
     """A started mesh, and its end."""
-    running = RunningMesh(StackOptions(state_dir=state, port_base=free_base(), **options))
+    running = RunningMesh(StackOptions(state_dir=state, port_base=free_base(), **options), topology)
     try:
         running.start()
         yield running

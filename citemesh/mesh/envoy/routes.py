@@ -50,6 +50,7 @@ def _calls_to(callee: Service) -> list[Json]:
     for method in callee.methods:
         if method.each_replica and callee.sharded:
             routes += _to_each(callee, method)
+            continue
         if method.kind == "read":
             routes.append(_grpc({"path": method.path}, cluster, method.timeout_s, _RETRY))
         elif method.timeout_s != callee.limits.unary_timeout_s:
@@ -60,14 +61,17 @@ def _calls_to(callee: Service) -> list[Json]:
 
 
 def _to_each(callee: Service, method: Method) -> list[Json]:
-    """A method as it is asked of each replica by its number."""
+    """A method that is asked of each replica by its number, of one by a name, and never of any that comes along."""
+    retry = _RETRY if method.kind == "read" else None
     routes = []
     for number in range(callee.replicas):
         numbered = {"name": SHARD_HEADER, "string_match": {"exact": str(number)}}
         match = {"path": method.path, "headers": [numbered]}
-        retry = _RETRY if method.kind == "read" else None
         routes.append(_grpc(match, shard_cluster(callee, number), method.timeout_s, retry))
-    return routes
+    named = {"path": method.path, "headers": [{"name": callee.shard_by, "present_match": True}]}
+    routes.append(_grpc(named, _Cluster(peer_cluster(callee), callee.shard_by), method.timeout_s, retry))
+    what = f"send {SHARD_HEADER} from 0 to {callee.replicas - 1} and ask each replica, or {callee.shard_by}"
+    return [*routes, _answer(400, what) | {"match": {"path": method.path}}]
 
 
 def peer_cluster(callee: Service) -> str:
