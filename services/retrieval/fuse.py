@@ -1,16 +1,20 @@
 """Fusion of dense and lexical results, by min-max scores or by reciprocal ranks.
 
-Min-max: each part's scores are stretched to 0..1 over what that part found, then summed by weight. That is the convex
-combination that Bruch, Gai and Ingber (ACM TOIS 42, 2023, "An Analysis of Fusion Functions for Hybrid Retrieval") found
-to beat reciprocal ranks. A part that did not find a chunk adds nothing for it; a part that found nothing at all leaves
-the whole weight to the other.
+Min-max: each part's scores are moved to 0..1, then summed by weight. That is the convex combination that Bruch, Gai and
+Ingber (ACM TOIS 42, 2023, "An Analysis of Fusion Functions for Hybrid Retrieval") found to beat reciprocal ranks. The
+upper end is the best that a part found. The lower end is a score of no meaning: 0 for BM25, and for cosines, which have
+no such zero, what passages drawn at random have (`unrelated`). With an engine that knows no such floor it is the least
+that was found. A part that found nothing at all leaves the whole weight to the other.
 
 Reciprocal ranks (Cormack, Clarke and Büttcher, SIGIR 2009): each part adds 1 / (60 + rank) by its weight, whatever its
 scores are. For parts whose scores can't be compared, such as those of two models.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 Scores = Mapping[int, float]
 
@@ -24,6 +28,9 @@ class Weights:
 
 
 EVEN = Weights()
+FLOOR_DEVIATIONS = 2.0
+"""Standard deviations below the mean of unrelated cosines; 1.5 to 3 are as good (docs/quality.md)."""
+_LEAST_DRAWN = 16
 RANK_CONSTANT = 60
 """Of reciprocal ranks, as in their paper: how little the first ranks stand out."""
 
@@ -38,24 +45,36 @@ class Fused:
     lexical: float | None
 
 
-def stretch(scores: Scores) -> dict[int, float]:
-    """Scales to 0..1. Where all are equal, each is 1: they were found, and equally well."""
+def stretch(scores: Scores, floor: float | None = None) -> dict[int, float]:
+    """Scales to 0..1 from the floor, or from the least score. Where none is above it, each is 1: equally well found."""
     if not scores:
         return {}
-    low, high = min(scores.values()), max(scores.values())
+    low, high = min(scores.values()) if floor is None else floor, max(scores.values())
     if high <= low:
         return dict.fromkeys(scores, 1.0)
-    return {key: (score - low) / (high - low) for key, score in scores.items()}
+    return {key: max(0.0, score - low) / (high - low) for key, score in scores.items()}
 
 
-def fuse(dense: Scores, lexical: Scores, weights: Weights, top_k: int) -> Sequence[Fused]:
-    """The best chunks of both parts, at most top_k; ties go to the better dense score, then to the older chunk."""
-    return _summed(dense, lexical, stretch, weights)[:top_k]
+def unrelated(cosines: NDArray[np.float32]) -> float | None:
+    """A floor for cosines from those of passages drawn at random; None where there are too few to tell."""
+    if len(cosines) < _LEAST_DRAWN:
+        return None
+    return float(cosines.mean() - FLOOR_DEVIATIONS * cosines.std())
+
+
+def fuse(dense: Scores, lexical: Scores, weights: Weights, top_k: int, floor: float | None = None) -> Sequence[Fused]:
+    """The best chunks of both parts, at most top_k; ties go to the better dense score, then to the older chunk.
+
+    floor: a cosine that means nothing. With it a chunk's score depends on the query alone and not on how many were
+    ranked; then both parts should know the scores of all chunks, as what lacks one counts as 0 there.
+    """
+    low = None if floor is None else 0.0
+    return _summed(dense, lexical, stretch(dense, floor), stretch(lexical, low), weights)[:top_k]
 
 
 def fuse_ranks(dense: Scores, lexical: Scores, weights: Weights, top_k: int) -> Sequence[Fused]:
     """As fuse, by reciprocal ranks: 1 is the first of both parts. Equal scores of a part rank by the older chunk."""
-    return _summed(dense, lexical, _reciprocal, weights)[:top_k]
+    return _summed(dense, lexical, _reciprocal(dense), _reciprocal(lexical), weights)[:top_k]
 
 
 def rank(dense: Scores, lexical: Scores, top_k: int) -> Sequence[Fused]:
@@ -65,11 +84,8 @@ def rank(dense: Scores, lexical: Scores, top_k: int) -> Sequence[Fused]:
     return sorted(fused, key=_order)[:top_k]
 
 
-def _summed(
-    dense: Scores, lexical: Scores, scale: Callable[[Scores], dict[int, float]], weights: Weights
-) -> list[Fused]:
+def _summed(dense: Scores, lexical: Scores, by_dense: Scores, by_lexical: Scores, weights: Weights) -> list[Fused]:
     share_dense, share_lexical = _shares(dense, lexical, weights)
-    by_dense, by_lexical = scale(dense), scale(lexical)
     fused = [
         Fused(
             key=key,

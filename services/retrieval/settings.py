@@ -97,7 +97,7 @@ class RetrievalSettings(RoomSettings):
         " the mean of its pieces', so it is found by what it is about rather than by one sentence.",
     )
     window_overlap: float = Field(0.25, ge=0, le=0.75, description="Share of a window that the next one repeats.")
-    dense_weight: float = Field(0.5, ge=0, le=1, description="Share of the dense score in hybrid search.")
+    dense_weight: float = Field(0.7, ge=0, le=1, description="Share of the dense score in hybrid search.")
     near_duplicate: float = Field(
         0.8, gt=0, le=1, description="Share of equal runs of words from which passages are folded into one result."
     )
@@ -133,7 +133,7 @@ class RetrievalSettings(RoomSettings):
     index_factory: str = Field(
         "", max_length=200, description="FAISS factory string in place of hnsw and ivf, such as HNSW32,SQ8."
     )
-    index_links: int = Field(32, ge=4, le=128, description="Neighbours of a vector in the graph.")
+    index_links: int = Field(32, ge=16, le=128, description="Neighbours of a vector in the graph.")
     index_ef_construction: int = Field(80, ge=8, le=2000, description="Candidates while the graph is built.")
     index_ef_search: int = Field(96, ge=1, le=10_000, description="Candidates while the graph is searched.")
     index_probes: float = Field(0.05, gt=0, le=1, description="Share of the inverted lists that are searched.")

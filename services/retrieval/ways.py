@@ -38,9 +38,18 @@ def weights_of(query: Query, default: Weights) -> Weights:
     return default if share is None else Weights(share, 1 - share)
 
 
-def ordered(query: Query, mode: Mode, dense: Scores, lexical: Scores, default: Weights, most: int) -> Sequence[Fused]:
-    """What the parts found in one order, best first, at most `most`."""
+def ordered(
+    query: Query,
+    mode: Mode,
+    dense: Scores,
+    lexical: Scores,
+    default: Weights,
+    most: int,
+    floor: float | None = None,
+) -> Sequence[Fused]:
+    """What the parts found in one order, best first, at most `most`. floor: a cosine that means nothing, if known."""
     if mode != "hybrid":
         return rank(dense, lexical, most)
-    fusion = fuse_ranks if query.fusion == "reciprocal-rank" else fuse
-    return fusion(dense, lexical, weights_of(query, default), most)
+    if query.fusion == "reciprocal-rank":
+        return fuse_ranks(dense, lexical, weights_of(query, default), most)
+    return fuse(dense, lexical, weights_of(query, default), most, floor)

@@ -1,14 +1,16 @@
 """How the durable engine searches: numbers come from the index, everything else from the store."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
 from services.retrieval import near
 from services.retrieval.engine import Duplicate, Found, Mode, Query, Results, Vector
-from services.retrieval.fuse import Fused, Scores, Weights
+from services.retrieval.fuse import Fused, Scores, Weights, unrelated
+from services.retrieval.index.drawn import Drawn
 from services.retrieval.index.keeper import IndexKeeper
 from services.retrieval.store import changes, chunks, collections, signatures, words
 from services.retrieval.store import vectors as stored
@@ -17,6 +19,7 @@ from services.retrieval.ways import ordered, way
 
 _TRIES = 3
 _MOST_RANKED = 65_536
+_LEXICAL_DEPTH = 1000
 _MOST_DUPLICATES = 16
 _Groups = list[tuple[Fused, list[tuple[Fused, float]]]]
 
@@ -42,6 +45,7 @@ class DurableSearch:
     def __init__(self, indexes: IndexKeeper, weights: Weights, candidates: int, near_duplicate: float) -> None:
         self._near_duplicate = near_duplicate
         self._indexes = indexes
+        self._drawn = Drawn()
         self._weights = weights
         self._candidates = candidates
 
@@ -108,9 +112,9 @@ class DurableSearch:
             return found
         return [self._exact(connection, vector, scores) for vector, scores in zip(vectors, found, strict=True)]
 
-    def _exact(self, connection: sqlite3.Connection, vector: Vector, scores: Scores) -> dict[int, float]:
-        """Cosines of the vectors themselves, where the index keeps only codes of them."""
-        wanted = np.fromiter(scores, dtype=np.int64)
+    def _exact(self, connection: sqlite3.Connection, vector: Vector, keys: Iterable[int]) -> dict[int, float]:
+        """Cosines of the vectors themselves, where the index keeps only codes of them or was not asked."""
+        wanted = np.fromiter(keys, dtype=np.int64)
         portions = stored.read(connection, wanted, len(vector))
         return {int(n): float(s) for numbers, rows in portions for n, s in zip(numbers, rows @ vector, strict=True)}
 
@@ -121,17 +125,33 @@ class DurableSearch:
         query = asked.query
         while True:
             lexical = self._lexical(connection, asked, limit)
-            ranked = ordered(query, asked.mode, dense, lexical, self._weights, 2 * limit)
+            ranked = self._ranked(connection, asked, limit, dense, lexical)
             groups = self._folded(connection, query, ranked)
             if len(groups) >= query.top_k or max(len(dense), len(lexical)) < limit or limit >= _MOST_RANKED:
                 return self._results(connection, asked, groups, sequence)
             limit *= 4
             dense = self._nearest(connection, [asked], limit)[0] if asked.mode != "lexical" else {}
 
+    def _ranked(
+        self, connection: sqlite3.Connection, asked: _Asked, limit: int, dense: Scores, lexical: Scores
+    ) -> Sequence[Fused]:
+        """The order of what both parts found. In a fusion by scores each part also scores what only the other found."""
+        query, vector = asked.query, asked.query.vector
+        if asked.mode != "hybrid" or query.fusion != "min-max" or vector is None:
+            best = dict(islice(lexical.items(), limit))
+            return ordered(query, asked.mode, dense, best, self._weights, 2 * limit)
+        best = {key: score for at, (key, score) in enumerate(lexical.items()) if at < limit or key in dense}
+        others = [key for key in best if key not in dense]
+        whole = {**dense, **self._exact(connection, vector, others)} if others else dense
+        drawn = self._drawn.of(connection, asked.row, self._indexes.of(asked.row))
+        return ordered(query, "hybrid", whole, best, self._weights, 2 * limit, unrelated(drawn @ vector))
+
     def _lexical(self, connection: sqlite3.Connection, asked: _Asked, limit: int) -> dict[int, float]:
+        """The best by words, best first. Hybrid search looks further, for what the vectors found: that costs little."""
         if asked.mode == "dense":
             return {}
-        return words.scores(connection, asked.row.id, asked.query.text, asked.query.filter, limit)
+        most = max(limit, _LEXICAL_DEPTH) if asked.mode == "hybrid" else limit
+        return words.scores(connection, asked.row.id, asked.query.text, asked.query.filter, most)
 
     def _folded(self, connection: sqlite3.Connection, query: Query, ranked: Sequence[Fused]) -> _Groups:
         """At most top_k, each with its near-duplicates; no more is looked at than has to be."""

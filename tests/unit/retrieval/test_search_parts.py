@@ -3,12 +3,13 @@
 import sqlite3
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from services.retrieval import lexical
-from services.retrieval.fuse import Fused, Scores, Weights, fuse, fuse_ranks, rank
+from services.retrieval.fuse import Fused, Scores, Weights, fuse, fuse_ranks, rank, unrelated
 
 SCORES = st.dictionaries(st.integers(0, 20), st.floats(-10, 10, width=32), max_size=12)
 
@@ -40,6 +41,29 @@ def test_a_part_that_found_nothing_leaves_its_weight_to_the_other() -> None:
     assert [it.score for it in fuse({1: 0.5, 2: 0.1}, {}, Weights(), 2)] == [1.0, 0.0]
     assert [it.score for it in fuse({}, {7: 3.0}, Weights(), 2)] == [1.0]
     assert fuse({}, {}, Weights(), 2) == []
+
+
+@given(SCORES, SCORES, st.floats(0, 1), st.floats(-1, 1, width=32), st.integers(1, 6))
+def test_above_a_floor_a_score_is_the_same_however_many_are_ranked(
+    dense: dict[int, float], words: dict[int, float], weight: float, floor: float, kept: int
+) -> None:
+    words = {key: abs(score) for key, score in words.items()}
+    weights = Weights(weight, 1 - weight)
+    whole = {it.key: it.score for it in fuse(dense, words, weights, 99, floor)}
+    best = {*sorted(dense, key=dense.__getitem__)[-kept:], *sorted(words, key=words.__getitem__)[-kept:]}
+    few = fuse(*({key: part[key] for key in part if key in best} for part in (dense, words)), weights, 99, floor)
+    assert all(it.score == pytest.approx(whole[it.key]) for it in few)
+    assert all(0 <= it.score <= 1 + 1e-9 for it in few)
+
+
+def test_what_is_below_the_floor_counts_as_unrelated() -> None:
+    found = {it.key: it.score for it in fuse({1: 0.9, 2: 0.8, 3: 0.6}, {3: 2.0}, Weights(), 9, floor=0.7)}
+    assert found == {1: pytest.approx(0.5), 2: pytest.approx(0.25), 3: pytest.approx(0.5)}
+
+
+def test_the_floor_needs_enough_to_be_told() -> None:
+    assert unrelated(np.full(3, 0.7, np.float32)) is None
+    assert unrelated(np.array([0.7, 0.8] * 50, np.float32)) == pytest.approx(0.65)
 
 
 def test_reciprocal_ranks_see_the_order_only() -> None:
