@@ -9,7 +9,7 @@ import pytest
 from citemesh.client.types import Upload
 
 from ..unit.retrieval.archives import FILES
-from .test_retrieval_service import Service, serving, settings_for
+from .retrieval_service import Service, serving, settings_for
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 

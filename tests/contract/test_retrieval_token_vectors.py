@@ -11,7 +11,7 @@ from services.retrieval import convert, main
 from services.retrieval.embedding.fake import FakeEncoder
 from services.retrieval.engine import Chunk, Found, Place, Results, TokenVectors
 from tests.contract.retrieval_engines import new_document
-from tests.contract.test_retrieval_service import Service, note, serving, settings_for
+from tests.contract.retrieval_service import Service, note, serving, settings_for
 
 GUIDE = "# Brewing\n\nGreen tea wants water of 80 °C. 绿茶用八十度的水。🍵\n\n# Serving\n\nServe it in small cups."
 
