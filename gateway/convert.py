@@ -141,6 +141,7 @@ def source(value: types.Source) -> pb.Source:
         location=_location(value.location),
         text=value.text,
         score=value.score,
+        published_at=value.published_at,
     )
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any, Protocol
 
 from rich.console import Console
@@ -65,7 +66,7 @@ class JsonWriter:
 
     def write(self, event: AskEvent) -> None:
         """Write the event's line."""
-        self._write(json.dumps(as_json(event), ensure_ascii=False) + "\n")
+        self._write(json.dumps(as_json(event), ensure_ascii=False, default=datetime.isoformat) + "\n")
 
     def close(self) -> None:
         """Nothing is open."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -101,7 +102,7 @@ async def _of_gateway(mesh: Mesh, asked: Search, more: Sequence[str], as_json: b
         )
     if as_json:
         for source in sources:
-            click.echo(json.dumps(asdict(source), ensure_ascii=False))
+            click.echo(json.dumps(asdict(source), ensure_ascii=False, default=datetime.isoformat))
     else:
         show(sources)
     return 0

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
+from datetime import UTC
 
 from citemesh.api.query.v1 import query_service_pb2 as pb
 from citemesh.api.query.v1.query_service_pb2_grpc import QueryServiceStub
@@ -102,6 +103,7 @@ def _source(message: pb.Source) -> types.Source:
         convert.location(message.location),
         message.text,
         message.score,
+        message.published_at.ToDatetime(tzinfo=UTC) if message.HasField("published_at") else None,
     )
 
 

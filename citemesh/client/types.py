@@ -243,6 +243,7 @@ class Sampling:
     seed: int | None = None
     repetition_penalty: float = 0.0
     json_schema: str = ""
+    grammar: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +308,7 @@ class Source:
     location: Location
     text: str
     score: float
+    published_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Packs passages into the model's token budget, from the token ids that were stored when they were ingested."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from citemesh.client.types import Location, Model, Passage, Source, Span
 from citemesh.errors import InvalidInput
@@ -139,18 +139,18 @@ def to_source(scored: Scored) -> Source:
     """A passage as a source without a number yet."""
     p = scored.passage
     score = min(1.0, max(0.0, scored.score))
-    return Source(0, p.chunk_id, p.document_id, p.collection, p.title, p.uri, p.location, p.text, score)
+    return Source(0, p.chunk_id, p.document_id, p.collection, p.title, p.uri, p.location, p.text, score, p.published_at)
 
 
 def _with_number(s: Source, number: int) -> Source:
-    return Source(number, s.chunk_id, s.document_id, s.collection, s.title, s.uri, s.location, s.text, s.score)
+    return replace(s, number=number)
 
 
 def _cut(s: Source, end: int) -> Source:
     text = s.text[:end].rstrip()
     span = Span(s.location.span.start, s.location.span.start + len(text))
     location = Location(span, s.location.page, s.location.headings)
-    return Source(s.number, s.chunk_id, s.document_id, s.collection, s.title, s.uri, location, text, s.score)
+    return replace(s, location=location, text=text)
 
 
 def _stored(passage: Passage, template: Template) -> bool:

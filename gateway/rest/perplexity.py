@@ -174,15 +174,20 @@ async def concise(sonar: Sonar, events: AsyncGenerator[AskEvent]) -> AsyncGenera
 
 
 def result(one: Source, links: Links) -> dict[str, Any]:
-    """A search result. Its dates are not known here."""
+    """A search result; its date is the one that the document states. When it was updated isn't known."""
     return {
         "title": one.title,
         "url": links.to(one),
-        "date": None,
+        "date": day(one),
         "last_updated": None,
         "snippet": one.text,
         "source": "web" if has_url(one) else "attachment",
     }
+
+
+def day(one: Source) -> str | None:
+    """The date that a document states, as YYYY-MM-DD."""
+    return one.published_at.date().isoformat() if one.published_at else None
 
 
 def searches(done: DoneEvent, steps: list[dict[str, Any]]) -> int:

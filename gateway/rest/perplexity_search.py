@@ -22,6 +22,7 @@ from gateway.rest.fields import Fields, texts_of
 from gateway.rest.gone import unless_gone
 from gateway.rest.links import Links
 from gateway.rest.native import COLLECTION, MORE_COLLECTIONS, SOURCE_PREFERENCE, source_types
+from gateway.rest.perplexity import day
 
 MOST_RESULTS = 20
 DEFAULT_RESULTS = 10
@@ -116,4 +117,4 @@ def _result(passages: Sequence[Source], links: Links) -> dict[str, Any]:
     in_order = sorted(passages, key=lambda one: one.location.span.start)
     snippet = "\n…\n".join(one.text for one in in_order)
     first = passages[0]
-    return {"title": first.title, "url": links.to(first), "snippet": snippet, "date": None, "last_updated": None}
+    return {"title": first.title, "url": links.to(first), "snippet": snippet, "date": day(first), "last_updated": None}

@@ -8,6 +8,7 @@ from citemesh.client.types import Citation, CitationEvent, DoneEvent, Location, 
 def source(one: Source) -> dict[str, Any]:
     """A source; its quote is the passage's text, at its span in the document."""
     known = {"number": one.number, "title": one.title, "url": one.uri, "chunk_id": one.chunk_id}
+    known["published_at"] = one.published_at.isoformat() if one.published_at else None
     return known | place(one.document_id, one.collection, one.location, one.text, one.score)
 
 

@@ -11,6 +11,7 @@ from citemesh.client.types import AskEvent, PlanEvent, SearchEvent, SourcesEvent
 from gateway.rest.answer import Answer
 from gateway.rest.errors import problem
 from gateway.rest.links import Links, by_number
+from gateway.rest.perplexity import day
 from gateway.rest.sse import DONE, frame
 
 NO_COST = {"currency": "USD", "input_cost": 0.0, "output_cost": 0.0, "total_cost": 0.0}
@@ -103,7 +104,7 @@ def results(reply: Reply) -> list[dict[str, Any]]:
             "title": one.title,
             "url": reply.links.to(one),
             "snippet": one.text,
-            "date": None,
+            "date": day(one),
             "last_updated": None,
             "source": "web",
         }

@@ -15,7 +15,7 @@ VERSION = 1
 def encode(turn: Turn) -> str:
     """A turn as text."""
     fields = asdict(turn) | {"asked_at": turn.asked_at.astimezone(UTC).isoformat(), "version": VERSION}
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"), default=datetime.isoformat)
 
 
 def decode(text: str) -> Turn:
@@ -34,9 +34,15 @@ def _turn(fields: dict[str, Any]) -> Turn:
         standalone=fields["standalone"],
         answer=fields["answer"],
         asked_at=datetime.fromisoformat(fields["asked_at"]),
-        sources=tuple(Source(**(one | {"location": _location(one["location"])})) for one in fields["sources"]),
+        sources=tuple(map(_source, fields["sources"])),
         citations=tuple(map(_event, fields["citations"])),
     )
+
+
+def _source(fields: dict[str, Any]) -> Source:
+    published = fields.get("published_at")
+    when = datetime.fromisoformat(published) if published else None
+    return Source(**(fields | {"location": _location(fields["location"]), "published_at": when}))
 
 
 def _event(fields: dict[str, Any]) -> CitationEvent:

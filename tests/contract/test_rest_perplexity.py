@@ -252,11 +252,16 @@ async def test_several_queries_are_merged(running: Running) -> None:
 
 async def test_a_document_with_an_address_of_its_own_is_cited_by_it(running: Running, asked: Asked) -> None:
     first, *others = fakes.PASSAGES
-    running.mesh.retrieval.passages = (replace(first, uri="https://acme.com/pump?x=1#top"), *others)
+    stated = datetime(2024, 1, 31, 23, tzinfo=UTC)
+    own = replace(first, uri="https://acme.com/pump?x=1#top", published_at=stated)
+    running.mesh.retrieval.passages = (own, *others)
     async with client_of(running) as client:
         answer: Any = await client.chat.completions.create(model="sonar", messages=MESSAGES)
     assert answer.citations == ["https://acme.com/pump?x=1#top", *URLS[1:]]
     assert [one.source for one in answer.search_results] == ["web", "attachment", "attachment"]
+    assert [one.date for one in answer.search_results] == ["2024-01-31", None, None]
+    found = await running.http.post("/search", json={"query": ASKED})
+    assert [one["date"] for one in found.json()["results"]] == ["2024-01-31", None, None]
 
 
 BAD_SEARCHES: list[tuple[dict[str, Any], str]] = [

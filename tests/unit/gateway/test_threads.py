@@ -20,7 +20,9 @@ from gateway.threads.turn import Turn
 
 ANN, BOB, FOREIGN = Owner("acme", "ann"), Owner("acme", "bob"), Owner("other", "ann")
 PLACE = Location(Span(3, 9), 2, ("水泵", "Use"))
-SOURCE = Source(1, "c1", "d1", "default", "Títle 🐳", "docs/a.md", PLACE, "text 文", 0.5)
+SOURCE = Source(
+    1, "c1", "d1", "default", "Títle 🐳", "docs/a.md", PLACE, "text 文", 0.5, datetime(2024, 1, 31, tzinfo=UTC)
+)
 CITED = CitationEvent(Span(0, 4), (Citation(1, "d1", "default", PLACE, "quote 🐋", 0.75),), True)
 TURN = Turn(
     "Was ist es? 这是什么？🐳",

@@ -25,41 +25,41 @@ _sym_db = _symbol_database.Default()
 from citemesh.api.common.v1 import usage_pb2 as citemesh_dot_api_dot_common_dot_v1_dot_usage__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n3citemesh/api/generation/v1/generation_service.proto\x12\x1a\x63itemesh.api.generation.v1\x1a\"citemesh/api/common/v1/usage.proto\"\xe6\x01\n\x08Sampling\x12 \n\x0btemperature\x18\x01 \x01(\x02R\x0btemperature\x12\x13\n\x05top_p\x18\x02 \x01(\x02R\x04topP\x12\x1d\n\nmax_tokens\x18\x03 \x01(\x05R\tmaxTokens\x12\x12\n\x04stop\x18\x04 \x03(\tR\x04stop\x12\x17\n\x04seed\x18\x05 \x01(\x03H\x00R\x04seed\x88\x01\x01\x12-\n\x12repetition_penalty\x18\x06 \x01(\x02R\x11repetitionPenalty\x12\x1f\n\x0bjson_schema\x18\x07 \x01(\tR\njsonSchemaB\x07\n\x05_seed\"J\n\x0bTokenPrompt\x12\x10\n\x03ids\x18\x01 \x03(\rR\x03ids\x12)\n\x10tokenizer_digest\x18\x02 \x01(\tR\x0ftokenizerDigest\"\xcc\x01\n\x0fGenerateRequest\x12\x14\n\x05model\x18\x01 \x01(\tR\x05model\x12\x41\n\x06tokens\x18\x02 \x01(\x0b\x32\'.citemesh.api.generation.v1.TokenPromptH\x00R\x06tokens\x12\x14\n\x04text\x18\x03 \x01(\tH\x00R\x04text\x12@\n\x08sampling\x18\x04 \x01(\x0b\x32$.citemesh.api.generation.v1.SamplingR\x08samplingB\x08\n\x06prompt\"\xc7\x01\n\x10GenerateResponse\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x1b\n\ttoken_ids\x18\x02 \x03(\rR\x08tokenIds\x12M\n\rfinish_reason\x18\x03 \x01(\x0e\x32(.citemesh.api.generation.v1.FinishReasonR\x0c\x66inishReason\x12\x33\n\x05usage\x18\x04 \x01(\x0b\x32\x1d.citemesh.api.common.v1.UsageR\x05usage\"e\n\x0cScoreRequest\x12\x14\n\x05model\x18\x01 \x01(\tR\x05model\x12?\n\x06tokens\x18\x02 \x01(\x0b\x32\'.citemesh.api.generation.v1.TokenPromptR\x06tokens\"\\\n\rScoreResponse\x12+\n\x11log_probabilities\x18\x01 \x03(\x02R\x10logProbabilities\x12\x1e\n\nperplexity\x18\x02 \x01(\x02R\nperplexity\"\x13\n\x11ListModelsRequest\"S\n\x12ListModelsResponse\x12=\n\x06models\x18\x01 \x03(\x0b\x32%.citemesh.api.generation.v1.ModelInfoR\x06models\"\xd7\x01\n\tModelInfo\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n\nmax_tokens\x18\x02 \x01(\x05R\tmaxTokens\x12)\n\x10tokenizer_digest\x18\x03 \x01(\tR\x0ftokenizerDigest\x12\x16\n\x06\x65ngine\x18\x04 \x01(\tR\x06\x65ngine\x12)\n\x10running_requests\x18\x05 \x01(\x05R\x0frunningRequests\x12)\n\x10waiting_requests\x18\x06 \x01(\x05R\x0fwaitingRequests\"F\n\x12LoadAdapterRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n\tdirectory\x18\x02 \x01(\tR\tdirectory\"\x15\n\x13LoadAdapterResponse\"*\n\x14UnloadAdapterRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\"\x17\n\x15UnloadAdapterResponse*x\n\x0c\x46inishReason\x12\x1d\n\x19\x46INISH_REASON_UNSPECIFIED\x10\x00\x12\x16\n\x12\x46INISH_REASON_STOP\x10\x01\x12\x18\n\x14\x46INISH_REASON_LENGTH\x10\x02\x12\x17\n\x13\x46INISH_REASON_ABORT\x10\x03\x32\xad\x04\n\x11GenerationService\x12g\n\x08Generate\x12+.citemesh.api.generation.v1.GenerateRequest\x1a,.citemesh.api.generation.v1.GenerateResponse0\x01\x12\\\n\x05Score\x12(.citemesh.api.generation.v1.ScoreRequest\x1a).citemesh.api.generation.v1.ScoreResponse\x12k\n\nListModels\x12-.citemesh.api.generation.v1.ListModelsRequest\x1a..citemesh.api.generation.v1.ListModelsResponse\x12n\n\x0bLoadAdapter\x12..citemesh.api.generation.v1.LoadAdapterRequest\x1a/.citemesh.api.generation.v1.LoadAdapterResponse\x12t\n\rUnloadAdapter\x12\x30.citemesh.api.generation.v1.UnloadAdapterRequest\x1a\x31.citemesh.api.generation.v1.UnloadAdapterResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n3citemesh/api/generation/v1/generation_service.proto\x12\x1a\x63itemesh.api.generation.v1\x1a\"citemesh/api/common/v1/usage.proto\"\x80\x02\n\x08Sampling\x12 \n\x0btemperature\x18\x01 \x01(\x02R\x0btemperature\x12\x13\n\x05top_p\x18\x02 \x01(\x02R\x04topP\x12\x1d\n\nmax_tokens\x18\x03 \x01(\x05R\tmaxTokens\x12\x12\n\x04stop\x18\x04 \x03(\tR\x04stop\x12\x17\n\x04seed\x18\x05 \x01(\x03H\x00R\x04seed\x88\x01\x01\x12-\n\x12repetition_penalty\x18\x06 \x01(\x02R\x11repetitionPenalty\x12\x1f\n\x0bjson_schema\x18\x07 \x01(\tR\njsonSchema\x12\x18\n\x07grammar\x18\x08 \x01(\tR\x07grammarB\x07\n\x05_seed\"J\n\x0bTokenPrompt\x12\x10\n\x03ids\x18\x01 \x03(\rR\x03ids\x12)\n\x10tokenizer_digest\x18\x02 \x01(\tR\x0ftokenizerDigest\"\xcc\x01\n\x0fGenerateRequest\x12\x14\n\x05model\x18\x01 \x01(\tR\x05model\x12\x41\n\x06tokens\x18\x02 \x01(\x0b\x32\'.citemesh.api.generation.v1.TokenPromptH\x00R\x06tokens\x12\x14\n\x04text\x18\x03 \x01(\tH\x00R\x04text\x12@\n\x08sampling\x18\x04 \x01(\x0b\x32$.citemesh.api.generation.v1.SamplingR\x08samplingB\x08\n\x06prompt\"\xc7\x01\n\x10GenerateResponse\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x1b\n\ttoken_ids\x18\x02 \x03(\rR\x08tokenIds\x12M\n\rfinish_reason\x18\x03 \x01(\x0e\x32(.citemesh.api.generation.v1.FinishReasonR\x0c\x66inishReason\x12\x33\n\x05usage\x18\x04 \x01(\x0b\x32\x1d.citemesh.api.common.v1.UsageR\x05usage\"e\n\x0cScoreRequest\x12\x14\n\x05model\x18\x01 \x01(\tR\x05model\x12?\n\x06tokens\x18\x02 \x01(\x0b\x32\'.citemesh.api.generation.v1.TokenPromptR\x06tokens\"\\\n\rScoreResponse\x12+\n\x11log_probabilities\x18\x01 \x03(\x02R\x10logProbabilities\x12\x1e\n\nperplexity\x18\x02 \x01(\x02R\nperplexity\"\x13\n\x11ListModelsRequest\"S\n\x12ListModelsResponse\x12=\n\x06models\x18\x01 \x03(\x0b\x32%.citemesh.api.generation.v1.ModelInfoR\x06models\"\xd7\x01\n\tModelInfo\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n\nmax_tokens\x18\x02 \x01(\x05R\tmaxTokens\x12)\n\x10tokenizer_digest\x18\x03 \x01(\tR\x0ftokenizerDigest\x12\x16\n\x06\x65ngine\x18\x04 \x01(\tR\x06\x65ngine\x12)\n\x10running_requests\x18\x05 \x01(\x05R\x0frunningRequests\x12)\n\x10waiting_requests\x18\x06 \x01(\x05R\x0fwaitingRequests\"F\n\x12LoadAdapterRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n\tdirectory\x18\x02 \x01(\tR\tdirectory\"\x15\n\x13LoadAdapterResponse\"*\n\x14UnloadAdapterRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\"\x17\n\x15UnloadAdapterResponse*x\n\x0c\x46inishReason\x12\x1d\n\x19\x46INISH_REASON_UNSPECIFIED\x10\x00\x12\x16\n\x12\x46INISH_REASON_STOP\x10\x01\x12\x18\n\x14\x46INISH_REASON_LENGTH\x10\x02\x12\x17\n\x13\x46INISH_REASON_ABORT\x10\x03\x32\xad\x04\n\x11GenerationService\x12g\n\x08Generate\x12+.citemesh.api.generation.v1.GenerateRequest\x1a,.citemesh.api.generation.v1.GenerateResponse0\x01\x12\\\n\x05Score\x12(.citemesh.api.generation.v1.ScoreRequest\x1a).citemesh.api.generation.v1.ScoreResponse\x12k\n\nListModels\x12-.citemesh.api.generation.v1.ListModelsRequest\x1a..citemesh.api.generation.v1.ListModelsResponse\x12n\n\x0bLoadAdapter\x12..citemesh.api.generation.v1.LoadAdapterRequest\x1a/.citemesh.api.generation.v1.LoadAdapterResponse\x12t\n\rUnloadAdapter\x12\x30.citemesh.api.generation.v1.UnloadAdapterRequest\x1a\x31.citemesh.api.generation.v1.UnloadAdapterResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'citemesh.api.generation.v1.generation_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_FINISHREASON']._serialized_start=1522
-  _globals['_FINISHREASON']._serialized_end=1642
+  _globals['_FINISHREASON']._serialized_start=1548
+  _globals['_FINISHREASON']._serialized_end=1668
   _globals['_SAMPLING']._serialized_start=120
-  _globals['_SAMPLING']._serialized_end=350
-  _globals['_TOKENPROMPT']._serialized_start=352
-  _globals['_TOKENPROMPT']._serialized_end=426
-  _globals['_GENERATEREQUEST']._serialized_start=429
-  _globals['_GENERATEREQUEST']._serialized_end=633
-  _globals['_GENERATERESPONSE']._serialized_start=636
-  _globals['_GENERATERESPONSE']._serialized_end=835
-  _globals['_SCOREREQUEST']._serialized_start=837
-  _globals['_SCOREREQUEST']._serialized_end=938
-  _globals['_SCORERESPONSE']._serialized_start=940
-  _globals['_SCORERESPONSE']._serialized_end=1032
-  _globals['_LISTMODELSREQUEST']._serialized_start=1034
-  _globals['_LISTMODELSREQUEST']._serialized_end=1053
-  _globals['_LISTMODELSRESPONSE']._serialized_start=1055
-  _globals['_LISTMODELSRESPONSE']._serialized_end=1138
-  _globals['_MODELINFO']._serialized_start=1141
-  _globals['_MODELINFO']._serialized_end=1356
-  _globals['_LOADADAPTERREQUEST']._serialized_start=1358
-  _globals['_LOADADAPTERREQUEST']._serialized_end=1428
-  _globals['_LOADADAPTERRESPONSE']._serialized_start=1430
-  _globals['_LOADADAPTERRESPONSE']._serialized_end=1451
-  _globals['_UNLOADADAPTERREQUEST']._serialized_start=1453
-  _globals['_UNLOADADAPTERREQUEST']._serialized_end=1495
-  _globals['_UNLOADADAPTERRESPONSE']._serialized_start=1497
-  _globals['_UNLOADADAPTERRESPONSE']._serialized_end=1520
-  _globals['_GENERATIONSERVICE']._serialized_start=1645
-  _globals['_GENERATIONSERVICE']._serialized_end=2202
+  _globals['_SAMPLING']._serialized_end=376
+  _globals['_TOKENPROMPT']._serialized_start=378
+  _globals['_TOKENPROMPT']._serialized_end=452
+  _globals['_GENERATEREQUEST']._serialized_start=455
+  _globals['_GENERATEREQUEST']._serialized_end=659
+  _globals['_GENERATERESPONSE']._serialized_start=662
+  _globals['_GENERATERESPONSE']._serialized_end=861
+  _globals['_SCOREREQUEST']._serialized_start=863
+  _globals['_SCOREREQUEST']._serialized_end=964
+  _globals['_SCORERESPONSE']._serialized_start=966
+  _globals['_SCORERESPONSE']._serialized_end=1058
+  _globals['_LISTMODELSREQUEST']._serialized_start=1060
+  _globals['_LISTMODELSREQUEST']._serialized_end=1079
+  _globals['_LISTMODELSRESPONSE']._serialized_start=1081
+  _globals['_LISTMODELSRESPONSE']._serialized_end=1164
+  _globals['_MODELINFO']._serialized_start=1167
+  _globals['_MODELINFO']._serialized_end=1382
+  _globals['_LOADADAPTERREQUEST']._serialized_start=1384
+  _globals['_LOADADAPTERREQUEST']._serialized_end=1454
+  _globals['_LOADADAPTERRESPONSE']._serialized_start=1456
+  _globals['_LOADADAPTERRESPONSE']._serialized_end=1477
+  _globals['_UNLOADADAPTERREQUEST']._serialized_start=1479
+  _globals['_UNLOADADAPTERREQUEST']._serialized_end=1521
+  _globals['_UNLOADADAPTERRESPONSE']._serialized_start=1523
+  _globals['_UNLOADADAPTERRESPONSE']._serialized_end=1546
+  _globals['_GENERATIONSERVICE']._serialized_start=1671
+  _globals['_GENERATIONSERVICE']._serialized_end=2228
 # @@protoc_insertion_point(module_scope)

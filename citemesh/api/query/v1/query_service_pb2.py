@@ -25,55 +25,56 @@ _sym_db = _symbol_database.Default()
 from citemesh.api.common.v1 import span_pb2 as citemesh_dot_api_dot_common_dot_v1_dot_span__pb2
 from citemesh.api.common.v1 import usage_pb2 as citemesh_dot_api_dot_common_dot_v1_dot_usage__pb2
 from citemesh.api.retrieval.v1 import retrieval_service_pb2 as citemesh_dot_api_dot_retrieval_dot_v1_dot_retrieval__service__pb2
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n)citemesh/api/query/v1/query_service.proto\x12\x15\x63itemesh.api.query.v1\x1a!citemesh/api/common/v1/span.proto\x1a\"citemesh/api/common/v1/usage.proto\x1a\x31\x63itemesh/api/retrieval/v1/retrieval_service.proto\"V\n\x0b\x45\x61rlierTurn\x12\x33\n\x04role\x18\x01 \x01(\x0e\x32\x1f.citemesh.api.query.v1.TurnRoleR\x04role\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\"\xe9\x05\n\nAskRequest\x12\x1a\n\x08question\x18\x01 \x01(\tR\x08question\x12\x1e\n\ncollection\x18\x02 \x01(\tR\ncollection\x12\x35\n\x04mode\x18\x03 \x01(\x0e\x32!.citemesh.api.query.v1.AnswerModeR\x04mode\x12\x1d\n\nmax_tokens\x18\x04 \x01(\x05R\tmaxTokens\x12!\n\x0csource_types\x18\x05 \x03(\tR\x0bsourceTypes\x12%\n\x0btemperature\x18\x06 \x01(\x02H\x00R\x0btemperature\x88\x01\x01\x12\x1b\n\tthread_id\x18\x07 \x01(\tR\x08threadId\x12?\n\x06\x66ilter\x18\x08 \x01(\x0b\x32\'.citemesh.api.retrieval.v1.SearchFilterR\x06\x66ilter\x12)\n\x10more_collections\x18\t \x03(\tR\x0fmoreCollections\x12\'\n\x0f\x61nswer_language\x18\n \x01(\tR\x0e\x61nswerLanguage\x12;\n\x06length\x18\x0b \x01(\x0e\x32#.citemesh.api.query.v1.AnswerLengthR\x06length\x12\x38\n\x05style\x18\x0c \x01(\x0e\x32\".citemesh.api.query.v1.AnswerStyleR\x05style\x12+\n\x11related_questions\x18\r \x01(\x05R\x10relatedQuestions\x12\x1d\n\nskip_cache\x18\x0e \x01(\x08R\tskipCache\x12\x19\n\x08max_hops\x18\x0f \x01(\x05R\x07maxHops\x12<\n\x07history\x18\x10 \x03(\x0b\x32\".citemesh.api.query.v1.EarlierTurnR\x07history\x12!\n\x0cstart_thread\x18\x11 \x01(\x08R\x0bstartThreadB\x0e\n\x0c_temperature\"\xcc\x03\n\x0b\x41skResponse\x12\x36\n\x04plan\x18\x01 \x01(\x0b\x32 .citemesh.api.query.v1.PlanEventH\x00R\x04plan\x12<\n\x06search\x18\x02 \x01(\x0b\x32\".citemesh.api.query.v1.SearchEventH\x00R\x06search\x12?\n\x07sources\x18\x03 \x01(\x0b\x32#.citemesh.api.query.v1.SourcesEventH\x00R\x07sources\x12\x39\n\x05\x64\x65lta\x18\x04 \x01(\x0b\x32!.citemesh.api.query.v1.DeltaEventH\x00R\x05\x64\x65lta\x12\x42\n\x08\x63itation\x18\x05 \x01(\x0b\x32$.citemesh.api.query.v1.CitationEventH\x00R\x08\x63itation\x12\x36\n\x04\x64one\x18\x06 \x01(\x0b\x32 .citemesh.api.query.v1.DoneEventH\x00R\x04\x64one\x12\x46\n\nfollow_ups\x18\x07 \x01(\x0b\x32%.citemesh.api.query.v1.FollowUpsEventH\x00R\tfollowUpsB\x07\n\x05\x65vent\";\n\tPlanEvent\x12\x1a\n\x08question\x18\x01 \x01(\tR\x08question\x12\x12\n\x04hops\x18\x02 \x03(\tR\x04hops\"K\n\x0bSearchEvent\x12\x10\n\x03hop\x18\x01 \x01(\x05R\x03hop\x12\x14\n\x05query\x18\x02 \x01(\tR\x05query\x12\x14\n\x05\x66ound\x18\x03 \x01(\x05R\x05\x66ound\".\n\x0e\x46ollowUpsEvent\x12\x1c\n\tquestions\x18\x01 \x03(\tR\tquestions\"G\n\x0cSourcesEvent\x12\x37\n\x07sources\x18\x01 \x03(\x0b\x32\x1d.citemesh.api.query.v1.SourceR\x07sources\"\x8c\x02\n\x06Source\x12\x16\n\x06number\x18\x01 \x01(\x05R\x06number\x12\x19\n\x08\x63hunk_id\x18\x02 \x01(\tR\x07\x63hunkId\x12\x1f\n\x0b\x64ocument_id\x18\x03 \x01(\tR\ndocumentId\x12\x1e\n\ncollection\x18\x04 \x01(\tR\ncollection\x12\x14\n\x05title\x18\x05 \x01(\tR\x05title\x12\x10\n\x03uri\x18\x06 \x01(\tR\x03uri\x12<\n\x08location\x18\x07 \x01(\x0b\x32 .citemesh.api.common.v1.LocationR\x08location\x12\x12\n\x04text\x18\x08 \x01(\tR\x04text\x12\x14\n\x05score\x18\t \x01(\x02R\x05score\" \n\nDeltaEvent\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\"\xa6\x01\n\rCitationEvent\x12\x38\n\x08sentence\x18\x01 \x01(\x0b\x32\x1c.citemesh.api.common.v1.SpanR\x08sentence\x12=\n\tcitations\x18\x02 \x03(\x0b\x32\x1f.citemesh.api.query.v1.CitationR\tcitations\x12\x1c\n\tsupported\x18\x03 \x01(\x08R\tsupported\"\xcd\x01\n\x08\x43itation\x12\x16\n\x06number\x18\x01 \x01(\x05R\x06number\x12\x1f\n\x0b\x64ocument_id\x18\x02 \x01(\tR\ndocumentId\x12\x1e\n\ncollection\x18\x03 \x01(\tR\ncollection\x12<\n\x08location\x18\x04 \x01(\x0b\x32 .citemesh.api.common.v1.LocationR\x08location\x12\x14\n\x05quote\x18\x05 \x01(\tR\x05quote\x12\x14\n\x05score\x18\x06 \x01(\x02R\x05score\"\x86\x03\n\tDoneEvent\x12;\n\x06\x66inish\x18\x01 \x01(\x0e\x32#.citemesh.api.query.v1.AnswerFinishR\x06\x66inish\x12\x35\n\x04mode\x18\x02 \x01(\x0e\x32!.citemesh.api.query.v1.AnswerModeR\x04mode\x12\x33\n\x05usage\x18\x03 \x01(\x0b\x32\x1d.citemesh.api.common.v1.UsageR\x05usage\x12\x14\n\x05\x63ited\x18\x04 \x03(\x05R\x05\x63ited\x12;\n\x07timings\x18\x05 \x03(\x0b\x32!.citemesh.api.query.v1.StepTimingR\x07timings\x12\x16\n\x06notice\x18\x06 \x01(\tR\x06notice\x12\x14\n\x05model\x18\x07 \x01(\tR\x05model\x12\x1b\n\tthread_id\x18\x08 \x01(\tR\x08threadId\x12\x16\n\x06\x63\x61\x63hed\x18\t \x01(\x08R\x06\x63\x61\x63hed\x12\x1a\n\x08searches\x18\n \x01(\x05R\x08searches\"D\n\nStepTiming\x12\x12\n\x04step\x18\x01 \x01(\tR\x04step\x12\"\n\x0cmilliseconds\x18\x02 \x01(\x01R\x0cmilliseconds\"\xe9\x01\n\rSearchRequest\x12\x14\n\x05query\x18\x01 \x01(\tR\x05query\x12\x1e\n\ncollection\x18\x02 \x01(\tR\ncollection\x12\x13\n\x05top_k\x18\x03 \x01(\x05R\x04topK\x12!\n\x0csource_types\x18\x04 \x03(\tR\x0bsourceTypes\x12?\n\x06\x66ilter\x18\x05 \x01(\x0b\x32\'.citemesh.api.retrieval.v1.SearchFilterR\x06\x66ilter\x12)\n\x10more_collections\x18\x06 \x03(\tR\x0fmoreCollections\"I\n\x0eSearchResponse\x12\x37\n\x07sources\x18\x01 \x03(\x0b\x32\x1d.citemesh.api.query.v1.SourceR\x07sources*`\n\nAnswerMode\x12\x1b\n\x17\x41NSWER_MODE_UNSPECIFIED\x10\x00\x12\x19\n\x15\x41NSWER_MODE_GENERATED\x10\x01\x12\x1a\n\x16\x41NSWER_MODE_EXTRACTIVE\x10\x02*~\n\x0c\x41nswerLength\x12\x1d\n\x19\x41NSWER_LENGTH_UNSPECIFIED\x10\x00\x12\x17\n\x13\x41NSWER_LENGTH_SHORT\x10\x01\x12\x1a\n\x16\x41NSWER_LENGTH_STANDARD\x10\x02\x12\x1a\n\x16\x41NSWER_LENGTH_DETAILED\x10\x03*r\n\x0b\x41nswerStyle\x12\x1c\n\x18\x41NSWER_STYLE_UNSPECIFIED\x10\x00\x12\x16\n\x12\x41NSWER_STYLE_PROSE\x10\x01\x12\x15\n\x11\x41NSWER_STYLE_LIST\x10\x02\x12\x16\n\x12\x41NSWER_STYLE_STEPS\x10\x03*R\n\x08TurnRole\x12\x19\n\x15TURN_ROLE_UNSPECIFIED\x10\x00\x12\x12\n\x0eTURN_ROLE_USER\x10\x01\x12\x17\n\x13TURN_ROLE_ASSISTANT\x10\x02*\xa0\x01\n\x0c\x41nswerFinish\x12\x1d\n\x19\x41NSWER_FINISH_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x41NSWER_FINISH_COMPLETE\x10\x01\x12\x18\n\x14\x41NSWER_FINISH_LENGTH\x10\x02\x12\x1d\n\x19\x41NSWER_FINISH_INTERRUPTED\x10\x03\x12\x1c\n\x18\x41NSWER_FINISH_NO_SOURCES\x10\x04\x32\xb5\x01\n\x0cQueryService\x12N\n\x03\x41sk\x12!.citemesh.api.query.v1.AskRequest\x1a\".citemesh.api.query.v1.AskResponse0\x01\x12U\n\x06Search\x12$.citemesh.api.query.v1.SearchRequest\x1a%.citemesh.api.query.v1.SearchResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n)citemesh/api/query/v1/query_service.proto\x12\x15\x63itemesh.api.query.v1\x1a!citemesh/api/common/v1/span.proto\x1a\"citemesh/api/common/v1/usage.proto\x1a\x31\x63itemesh/api/retrieval/v1/retrieval_service.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"V\n\x0b\x45\x61rlierTurn\x12\x33\n\x04role\x18\x01 \x01(\x0e\x32\x1f.citemesh.api.query.v1.TurnRoleR\x04role\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\"\xe9\x05\n\nAskRequest\x12\x1a\n\x08question\x18\x01 \x01(\tR\x08question\x12\x1e\n\ncollection\x18\x02 \x01(\tR\ncollection\x12\x35\n\x04mode\x18\x03 \x01(\x0e\x32!.citemesh.api.query.v1.AnswerModeR\x04mode\x12\x1d\n\nmax_tokens\x18\x04 \x01(\x05R\tmaxTokens\x12!\n\x0csource_types\x18\x05 \x03(\tR\x0bsourceTypes\x12%\n\x0btemperature\x18\x06 \x01(\x02H\x00R\x0btemperature\x88\x01\x01\x12\x1b\n\tthread_id\x18\x07 \x01(\tR\x08threadId\x12?\n\x06\x66ilter\x18\x08 \x01(\x0b\x32\'.citemesh.api.retrieval.v1.SearchFilterR\x06\x66ilter\x12)\n\x10more_collections\x18\t \x03(\tR\x0fmoreCollections\x12\'\n\x0f\x61nswer_language\x18\n \x01(\tR\x0e\x61nswerLanguage\x12;\n\x06length\x18\x0b \x01(\x0e\x32#.citemesh.api.query.v1.AnswerLengthR\x06length\x12\x38\n\x05style\x18\x0c \x01(\x0e\x32\".citemesh.api.query.v1.AnswerStyleR\x05style\x12+\n\x11related_questions\x18\r \x01(\x05R\x10relatedQuestions\x12\x1d\n\nskip_cache\x18\x0e \x01(\x08R\tskipCache\x12\x19\n\x08max_hops\x18\x0f \x01(\x05R\x07maxHops\x12<\n\x07history\x18\x10 \x03(\x0b\x32\".citemesh.api.query.v1.EarlierTurnR\x07history\x12!\n\x0cstart_thread\x18\x11 \x01(\x08R\x0bstartThreadB\x0e\n\x0c_temperature\"\xcc\x03\n\x0b\x41skResponse\x12\x36\n\x04plan\x18\x01 \x01(\x0b\x32 .citemesh.api.query.v1.PlanEventH\x00R\x04plan\x12<\n\x06search\x18\x02 \x01(\x0b\x32\".citemesh.api.query.v1.SearchEventH\x00R\x06search\x12?\n\x07sources\x18\x03 \x01(\x0b\x32#.citemesh.api.query.v1.SourcesEventH\x00R\x07sources\x12\x39\n\x05\x64\x65lta\x18\x04 \x01(\x0b\x32!.citemesh.api.query.v1.DeltaEventH\x00R\x05\x64\x65lta\x12\x42\n\x08\x63itation\x18\x05 \x01(\x0b\x32$.citemesh.api.query.v1.CitationEventH\x00R\x08\x63itation\x12\x36\n\x04\x64one\x18\x06 \x01(\x0b\x32 .citemesh.api.query.v1.DoneEventH\x00R\x04\x64one\x12\x46\n\nfollow_ups\x18\x07 \x01(\x0b\x32%.citemesh.api.query.v1.FollowUpsEventH\x00R\tfollowUpsB\x07\n\x05\x65vent\";\n\tPlanEvent\x12\x1a\n\x08question\x18\x01 \x01(\tR\x08question\x12\x12\n\x04hops\x18\x02 \x03(\tR\x04hops\"K\n\x0bSearchEvent\x12\x10\n\x03hop\x18\x01 \x01(\x05R\x03hop\x12\x14\n\x05query\x18\x02 \x01(\tR\x05query\x12\x14\n\x05\x66ound\x18\x03 \x01(\x05R\x05\x66ound\".\n\x0e\x46ollowUpsEvent\x12\x1c\n\tquestions\x18\x01 \x03(\tR\tquestions\"G\n\x0cSourcesEvent\x12\x37\n\x07sources\x18\x01 \x03(\x0b\x32\x1d.citemesh.api.query.v1.SourceR\x07sources\"\xcb\x02\n\x06Source\x12\x16\n\x06number\x18\x01 \x01(\x05R\x06number\x12\x19\n\x08\x63hunk_id\x18\x02 \x01(\tR\x07\x63hunkId\x12\x1f\n\x0b\x64ocument_id\x18\x03 \x01(\tR\ndocumentId\x12\x1e\n\ncollection\x18\x04 \x01(\tR\ncollection\x12\x14\n\x05title\x18\x05 \x01(\tR\x05title\x12\x10\n\x03uri\x18\x06 \x01(\tR\x03uri\x12<\n\x08location\x18\x07 \x01(\x0b\x32 .citemesh.api.common.v1.LocationR\x08location\x12\x12\n\x04text\x18\x08 \x01(\tR\x04text\x12\x14\n\x05score\x18\t \x01(\x02R\x05score\x12=\n\x0cpublished_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0bpublishedAt\" \n\nDeltaEvent\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\"\xa6\x01\n\rCitationEvent\x12\x38\n\x08sentence\x18\x01 \x01(\x0b\x32\x1c.citemesh.api.common.v1.SpanR\x08sentence\x12=\n\tcitations\x18\x02 \x03(\x0b\x32\x1f.citemesh.api.query.v1.CitationR\tcitations\x12\x1c\n\tsupported\x18\x03 \x01(\x08R\tsupported\"\xcd\x01\n\x08\x43itation\x12\x16\n\x06number\x18\x01 \x01(\x05R\x06number\x12\x1f\n\x0b\x64ocument_id\x18\x02 \x01(\tR\ndocumentId\x12\x1e\n\ncollection\x18\x03 \x01(\tR\ncollection\x12<\n\x08location\x18\x04 \x01(\x0b\x32 .citemesh.api.common.v1.LocationR\x08location\x12\x14\n\x05quote\x18\x05 \x01(\tR\x05quote\x12\x14\n\x05score\x18\x06 \x01(\x02R\x05score\"\x86\x03\n\tDoneEvent\x12;\n\x06\x66inish\x18\x01 \x01(\x0e\x32#.citemesh.api.query.v1.AnswerFinishR\x06\x66inish\x12\x35\n\x04mode\x18\x02 \x01(\x0e\x32!.citemesh.api.query.v1.AnswerModeR\x04mode\x12\x33\n\x05usage\x18\x03 \x01(\x0b\x32\x1d.citemesh.api.common.v1.UsageR\x05usage\x12\x14\n\x05\x63ited\x18\x04 \x03(\x05R\x05\x63ited\x12;\n\x07timings\x18\x05 \x03(\x0b\x32!.citemesh.api.query.v1.StepTimingR\x07timings\x12\x16\n\x06notice\x18\x06 \x01(\tR\x06notice\x12\x14\n\x05model\x18\x07 \x01(\tR\x05model\x12\x1b\n\tthread_id\x18\x08 \x01(\tR\x08threadId\x12\x16\n\x06\x63\x61\x63hed\x18\t \x01(\x08R\x06\x63\x61\x63hed\x12\x1a\n\x08searches\x18\n \x01(\x05R\x08searches\"D\n\nStepTiming\x12\x12\n\x04step\x18\x01 \x01(\tR\x04step\x12\"\n\x0cmilliseconds\x18\x02 \x01(\x01R\x0cmilliseconds\"\xe9\x01\n\rSearchRequest\x12\x14\n\x05query\x18\x01 \x01(\tR\x05query\x12\x1e\n\ncollection\x18\x02 \x01(\tR\ncollection\x12\x13\n\x05top_k\x18\x03 \x01(\x05R\x04topK\x12!\n\x0csource_types\x18\x04 \x03(\tR\x0bsourceTypes\x12?\n\x06\x66ilter\x18\x05 \x01(\x0b\x32\'.citemesh.api.retrieval.v1.SearchFilterR\x06\x66ilter\x12)\n\x10more_collections\x18\x06 \x03(\tR\x0fmoreCollections\"I\n\x0eSearchResponse\x12\x37\n\x07sources\x18\x01 \x03(\x0b\x32\x1d.citemesh.api.query.v1.SourceR\x07sources*`\n\nAnswerMode\x12\x1b\n\x17\x41NSWER_MODE_UNSPECIFIED\x10\x00\x12\x19\n\x15\x41NSWER_MODE_GENERATED\x10\x01\x12\x1a\n\x16\x41NSWER_MODE_EXTRACTIVE\x10\x02*~\n\x0c\x41nswerLength\x12\x1d\n\x19\x41NSWER_LENGTH_UNSPECIFIED\x10\x00\x12\x17\n\x13\x41NSWER_LENGTH_SHORT\x10\x01\x12\x1a\n\x16\x41NSWER_LENGTH_STANDARD\x10\x02\x12\x1a\n\x16\x41NSWER_LENGTH_DETAILED\x10\x03*r\n\x0b\x41nswerStyle\x12\x1c\n\x18\x41NSWER_STYLE_UNSPECIFIED\x10\x00\x12\x16\n\x12\x41NSWER_STYLE_PROSE\x10\x01\x12\x15\n\x11\x41NSWER_STYLE_LIST\x10\x02\x12\x16\n\x12\x41NSWER_STYLE_STEPS\x10\x03*R\n\x08TurnRole\x12\x19\n\x15TURN_ROLE_UNSPECIFIED\x10\x00\x12\x12\n\x0eTURN_ROLE_USER\x10\x01\x12\x17\n\x13TURN_ROLE_ASSISTANT\x10\x02*\xa0\x01\n\x0c\x41nswerFinish\x12\x1d\n\x19\x41NSWER_FINISH_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x41NSWER_FINISH_COMPLETE\x10\x01\x12\x18\n\x14\x41NSWER_FINISH_LENGTH\x10\x02\x12\x1d\n\x19\x41NSWER_FINISH_INTERRUPTED\x10\x03\x12\x1c\n\x18\x41NSWER_FINISH_NO_SOURCES\x10\x04\x32\xb5\x01\n\x0cQueryService\x12N\n\x03\x41sk\x12!.citemesh.api.query.v1.AskRequest\x1a\".citemesh.api.query.v1.AskResponse0\x01\x12U\n\x06Search\x12$.citemesh.api.query.v1.SearchRequest\x1a%.citemesh.api.query.v1.SearchResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'citemesh.api.query.v1.query_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_ANSWERMODE']._serialized_start=3204
-  _globals['_ANSWERMODE']._serialized_end=3300
-  _globals['_ANSWERLENGTH']._serialized_start=3302
-  _globals['_ANSWERLENGTH']._serialized_end=3428
-  _globals['_ANSWERSTYLE']._serialized_start=3430
-  _globals['_ANSWERSTYLE']._serialized_end=3544
-  _globals['_TURNROLE']._serialized_start=3546
-  _globals['_TURNROLE']._serialized_end=3628
-  _globals['_ANSWERFINISH']._serialized_start=3631
-  _globals['_ANSWERFINISH']._serialized_end=3791
-  _globals['_EARLIERTURN']._serialized_start=190
-  _globals['_EARLIERTURN']._serialized_end=276
-  _globals['_ASKREQUEST']._serialized_start=279
-  _globals['_ASKREQUEST']._serialized_end=1024
-  _globals['_ASKRESPONSE']._serialized_start=1027
-  _globals['_ASKRESPONSE']._serialized_end=1487
-  _globals['_PLANEVENT']._serialized_start=1489
-  _globals['_PLANEVENT']._serialized_end=1548
-  _globals['_SEARCHEVENT']._serialized_start=1550
-  _globals['_SEARCHEVENT']._serialized_end=1625
-  _globals['_FOLLOWUPSEVENT']._serialized_start=1627
-  _globals['_FOLLOWUPSEVENT']._serialized_end=1673
-  _globals['_SOURCESEVENT']._serialized_start=1675
-  _globals['_SOURCESEVENT']._serialized_end=1746
-  _globals['_SOURCE']._serialized_start=1749
-  _globals['_SOURCE']._serialized_end=2017
-  _globals['_DELTAEVENT']._serialized_start=2019
-  _globals['_DELTAEVENT']._serialized_end=2051
-  _globals['_CITATIONEVENT']._serialized_start=2054
-  _globals['_CITATIONEVENT']._serialized_end=2220
-  _globals['_CITATION']._serialized_start=2223
-  _globals['_CITATION']._serialized_end=2428
-  _globals['_DONEEVENT']._serialized_start=2431
-  _globals['_DONEEVENT']._serialized_end=2821
-  _globals['_STEPTIMING']._serialized_start=2823
-  _globals['_STEPTIMING']._serialized_end=2891
-  _globals['_SEARCHREQUEST']._serialized_start=2894
-  _globals['_SEARCHREQUEST']._serialized_end=3127
-  _globals['_SEARCHRESPONSE']._serialized_start=3129
-  _globals['_SEARCHRESPONSE']._serialized_end=3202
-  _globals['_QUERYSERVICE']._serialized_start=3794
-  _globals['_QUERYSERVICE']._serialized_end=3975
+  _globals['_ANSWERMODE']._serialized_start=3300
+  _globals['_ANSWERMODE']._serialized_end=3396
+  _globals['_ANSWERLENGTH']._serialized_start=3398
+  _globals['_ANSWERLENGTH']._serialized_end=3524
+  _globals['_ANSWERSTYLE']._serialized_start=3526
+  _globals['_ANSWERSTYLE']._serialized_end=3640
+  _globals['_TURNROLE']._serialized_start=3642
+  _globals['_TURNROLE']._serialized_end=3724
+  _globals['_ANSWERFINISH']._serialized_start=3727
+  _globals['_ANSWERFINISH']._serialized_end=3887
+  _globals['_EARLIERTURN']._serialized_start=223
+  _globals['_EARLIERTURN']._serialized_end=309
+  _globals['_ASKREQUEST']._serialized_start=312
+  _globals['_ASKREQUEST']._serialized_end=1057
+  _globals['_ASKRESPONSE']._serialized_start=1060
+  _globals['_ASKRESPONSE']._serialized_end=1520
+  _globals['_PLANEVENT']._serialized_start=1522
+  _globals['_PLANEVENT']._serialized_end=1581
+  _globals['_SEARCHEVENT']._serialized_start=1583
+  _globals['_SEARCHEVENT']._serialized_end=1658
+  _globals['_FOLLOWUPSEVENT']._serialized_start=1660
+  _globals['_FOLLOWUPSEVENT']._serialized_end=1706
+  _globals['_SOURCESEVENT']._serialized_start=1708
+  _globals['_SOURCESEVENT']._serialized_end=1779
+  _globals['_SOURCE']._serialized_start=1782
+  _globals['_SOURCE']._serialized_end=2113
+  _globals['_DELTAEVENT']._serialized_start=2115
+  _globals['_DELTAEVENT']._serialized_end=2147
+  _globals['_CITATIONEVENT']._serialized_start=2150
+  _globals['_CITATIONEVENT']._serialized_end=2316
+  _globals['_CITATION']._serialized_start=2319
+  _globals['_CITATION']._serialized_end=2524
+  _globals['_DONEEVENT']._serialized_start=2527
+  _globals['_DONEEVENT']._serialized_end=2917
+  _globals['_STEPTIMING']._serialized_start=2919
+  _globals['_STEPTIMING']._serialized_end=2987
+  _globals['_SEARCHREQUEST']._serialized_start=2990
+  _globals['_SEARCHREQUEST']._serialized_end=3223
+  _globals['_SEARCHRESPONSE']._serialized_start=3225
+  _globals['_SEARCHRESPONSE']._serialized_end=3298
+  _globals['_QUERYSERVICE']._serialized_start=3890
+  _globals['_QUERYSERVICE']._serialized_end=4071
 # @@protoc_insertion_point(module_scope)

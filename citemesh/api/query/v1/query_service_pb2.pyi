@@ -1,6 +1,9 @@
+import datetime
+
 from citemesh.api.common.v1 import span_pb2 as _span_pb2
 from citemesh.api.common.v1 import usage_pb2 as _usage_pb2
 from citemesh.api.retrieval.v1 import retrieval_service_pb2 as _retrieval_service_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -158,7 +161,7 @@ class SourcesEvent(_message.Message):
     def __init__(self, sources: _Optional[_Iterable[_Union[Source, _Mapping]]] = ...) -> None: ...
 
 class Source(_message.Message):
-    __slots__ = ("number", "chunk_id", "document_id", "collection", "title", "uri", "location", "text", "score")
+    __slots__ = ("number", "chunk_id", "document_id", "collection", "title", "uri", "location", "text", "score", "published_at")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     CHUNK_ID_FIELD_NUMBER: _ClassVar[int]
     DOCUMENT_ID_FIELD_NUMBER: _ClassVar[int]
@@ -168,6 +171,7 @@ class Source(_message.Message):
     LOCATION_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
+    PUBLISHED_AT_FIELD_NUMBER: _ClassVar[int]
     number: int
     chunk_id: str
     document_id: str
@@ -177,7 +181,8 @@ class Source(_message.Message):
     location: _span_pb2.Location
     text: str
     score: float
-    def __init__(self, number: _Optional[int] = ..., chunk_id: _Optional[str] = ..., document_id: _Optional[str] = ..., collection: _Optional[str] = ..., title: _Optional[str] = ..., uri: _Optional[str] = ..., location: _Optional[_Union[_span_pb2.Location, _Mapping]] = ..., text: _Optional[str] = ..., score: _Optional[float] = ...) -> None: ...
+    published_at: _timestamp_pb2.Timestamp
+    def __init__(self, number: _Optional[int] = ..., chunk_id: _Optional[str] = ..., document_id: _Optional[str] = ..., collection: _Optional[str] = ..., title: _Optional[str] = ..., uri: _Optional[str] = ..., location: _Optional[_Union[_span_pb2.Location, _Mapping]] = ..., text: _Optional[str] = ..., score: _Optional[float] = ..., published_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class DeltaEvent(_message.Message):
     __slots__ = ("text",)
