@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -163,7 +164,7 @@ def test_settings_say_where_to_ask(monkeypatch: pytest.MonkeyPatch, answered: li
 
 def test_search_shows_passages(monkeypatch: pytest.MonkeyPatch) -> None:
     place = Location(Span(0, 9), page=3)
-    found = (Source(1, "c", "d", "default", "Guide", "g.md", place, "two\nlines", 0.75),)
+    found = (Source(1, "c", "d", "default", "Guide", "g.md", place, "two\nlines", 0.75, datetime(2024, 1, 31, tzinfo=UTC)),)
 
     async def search(*arguments: object, **options: object) -> Sequence[Source]:
         return found
@@ -172,7 +173,7 @@ def test_search_shows_passages(monkeypatch: pytest.MonkeyPatch) -> None:
     result = invoke("search", "--target", "x:1", "mesh")
     assert result.stdout == "[1] Guide  g.md, page 3  0.75\n    “two lines”\n"
     machine = json.loads(invoke("search", "--target", "x:1", "mesh", "--json").stdout)
-    assert machine["location"]["page"] == 3
+    assert (machine["location"]["page"], machine["published_at"]) == (3, "2024-01-31T00:00:00+00:00")
 
 
 def test_config_page_is_written_and_checked(tmp_path: Path) -> None:
