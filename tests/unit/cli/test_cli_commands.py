@@ -164,7 +164,9 @@ def test_settings_say_where_to_ask(monkeypatch: pytest.MonkeyPatch, answered: li
 
 def test_search_shows_passages(monkeypatch: pytest.MonkeyPatch) -> None:
     place = Location(Span(0, 9), page=3)
-    found = (Source(1, "c", "d", "default", "Guide", "g.md", place, "two\nlines", 0.75, datetime(2024, 1, 31, tzinfo=UTC)),)
+    found = (
+        Source(1, "c", "d", "default", "Guide", "g.md", place, "two\nlines", 0.75, datetime(2024, 1, 31, tzinfo=UTC)),
+    )
 
     async def search(*arguments: object, **options: object) -> Sequence[Source]:
         return found
