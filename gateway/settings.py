@@ -92,6 +92,11 @@ class GatewaySettings(RoomSettings):
         description="Scripts that the model writes well, as JSON; questions in others are answered extractively unless "
         f"they ask for generation. Empty is all. Of: {', '.join(SCRIPTS)}.",
     )
+    constrain_markers: bool = Field(
+        False,
+        description="Holds the model to citation markers that name a source, where it cites what isn't there; its "
+        "engine must know grammars.",
+    )
     extract_sentences: int = Field(4, ge=1, le=32, description="Sentences of an extractive answer.")
     reserve_s: float = Field(
         1.0, ge=0, le=60, description="Seconds kept back of a deadline to end an answer extractively."

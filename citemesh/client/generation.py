@@ -51,6 +51,7 @@ def _sampling(value: Sampling) -> pb.Sampling:
         seed=value.seed,
         repetition_penalty=value.repetition_penalty,
         json_schema=value.json_schema,
+        grammar=value.grammar,
     )
 
 

@@ -14,6 +14,7 @@ from gateway.query.extractive import Extractor
 from gateway.query.faults import is_rooms
 from gateway.query.find import Ranking
 from gateway.query.generate import STOP, Outcome, OutOfTime, Writer
+from gateway.query.grammar import of_markers
 from gateway.query.language import script_of
 from gateway.query.limits import Limits
 from gateway.query.models import Models
@@ -101,7 +102,7 @@ class Composer:
         checker = Checker(self._rooms.reranker, packed.sources, run.transcript, self._limits.cite_s, vectors=vectors)
         writer = Writer(self._rooms.generation, self._limits, run.transcript, checker)
         until = Deadline(run.deadline.at - self._limits.reserve_s)
-        sampling = self._sampling(run.question, packed.answer_tokens)
+        sampling = self._sampling(run.question, packed)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(checker.run())
             with run.steps.step("generate") as span:
@@ -114,11 +115,16 @@ class Composer:
         run.steps.wrote(outcome.first_token_s, checker.seconds)
         return outcome
 
-    def _sampling(self, question: Question, max_tokens: int) -> Sampling:
+    def _sampling(self, question: Question, packed: Packed) -> Sampling:
         asked = question.temperature
         temperature = self._limits.temperature if asked is None else asked
+        numbers = (source.number for source in packed.sources)
         return Sampling(
-            temperature, max_tokens=max_tokens, stop=STOP, repetition_penalty=self._limits.repetition_penalty
+            temperature,
+            max_tokens=packed.answer_tokens,
+            stop=STOP,
+            repetition_penalty=self._limits.repetition_penalty,
+            grammar=of_markers(numbers) if self._limits.constrain_markers else "",
         )
 
     async def _carry_on(self, run: Run, draft: Draft, outcome: Outcome) -> None:

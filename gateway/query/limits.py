@@ -28,6 +28,7 @@ class Limits:
         cache_entries: most answers kept to be given again; 0 keeps none.
         cache_bytes: most bytes of them, about.
         cache_s: seconds that an answer is kept.
+        constrain_markers: whether the model is held to markers that name a source.
         log_content: whether spans may carry the question's text.
     """
 
@@ -51,4 +52,5 @@ class Limits:
     cache_entries: int = 256
     cache_bytes: int = 32 << 20
     cache_s: float = 3600.0
+    constrain_markers: bool = False
     log_content: bool = False

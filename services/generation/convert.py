@@ -75,7 +75,19 @@ def sampling(message: pb.Sampling, default_max_tokens: int) -> Sampling:
         seed=message.seed if message.HasField("seed") else None,
         repetition_penalty=message.repetition_penalty or 1.0,
         json_schema=check_schema(message.json_schema),
+        grammar=check_grammar(message),
     )
+
+
+def check_grammar(message: pb.Sampling) -> str:
+    """Return a grammar as it came; the engine reads it. Raises InvalidInput where it is too long or one of two."""
+    field = "sampling.grammar"
+    if len(message.grammar) > MAX_SCHEMA:
+        fault = f"{len(message.grammar)} characters are over the limit of {MAX_SCHEMA}"
+        raise InvalidInput(field, fault, "send a shorter one")
+    if message.grammar and message.json_schema:
+        raise InvalidInput(field, "it comes together with json_schema", "send one of them")
+    return message.grammar
 
 
 def check_schema(text: str) -> str:

@@ -18,6 +18,7 @@ class Sampling:
         seed: makes a soft choice repeatable.
         repetition_penalty: how much written tokens are held back, over 0 to 2; 1 is not at all.
         json_schema: JSON schema, as text, that what is written must follow; empty leaves it free.
+        grammar: EBNF, from its rule "root", in the same way; at most one of the two is set.
     """
 
     temperature: float = 0.0
@@ -27,6 +28,7 @@ class Sampling:
     seed: int | None = None
     repetition_penalty: float = 1.0
     json_schema: str = ""
+    grammar: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import re
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
 
-from citemesh.errors import InvalidInput, Overloaded, Unavailable
+from citemesh.errors import InvalidInput, NotSupported, Overloaded, Unavailable
 from citemesh.models import byte_vocabulary as vocabulary
 from services.generation.engine import Delta, Finish, ModelFacts, State, Usage, Work
 from services.generation.engines import copying, shapes
@@ -81,6 +81,8 @@ class FakeEngine:
                         f"{token} is not in the vocabulary",
                         f"send ids from 0 to {vocabulary.SIZE - 1}, made by the model's own tokenizer",
                     )
+        if work.sampling.grammar:
+            raise NotSupported("a grammar, by the fake engine", "leave it out")
         check_length(prompt_length(work), self._max_tokens)
 
     def _step(self, number: int) -> None:

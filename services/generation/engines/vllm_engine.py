@@ -192,7 +192,7 @@ def _memory(options: Options) -> dict[str, Any]:
 
 def _params(sampling: Sampling, room: int) -> Any:
     from vllm import SamplingParams
-    from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
+    from vllm.sampling_params import RequestOutputKind
 
     return SamplingParams(
         temperature=sampling.temperature,
@@ -201,9 +201,18 @@ def _params(sampling: Sampling, room: int) -> Any:
         stop=list(sampling.stop),
         seed=sampling.seed,
         repetition_penalty=sampling.repetition_penalty,
-        structured_outputs=StructuredOutputsParams(json=sampling.json_schema) if sampling.json_schema else None,
+        structured_outputs=_structure(sampling),
         output_kind=RequestOutputKind.DELTA,
     )
+
+
+def _structure(sampling: Sampling) -> Any:
+    """Return what the writing is held to, or None."""
+    from vllm.sampling_params import StructuredOutputsParams
+
+    if sampling.json_schema:
+        return StructuredOutputsParams(json=sampling.json_schema)
+    return StructuredOutputsParams(grammar=sampling.grammar) if sampling.grammar else None
 
 
 def translated(fault: Exception) -> Exception:
@@ -224,5 +233,5 @@ def _field(fault: Any) -> str:
     parameter = fault.parameter or ""
     known = ("temperature", "top_p", "max_tokens", "stop", "seed", "repetition_penalty")
     if parameter == "structured_outputs":
-        return "sampling.json_schema"
+        return "sampling.grammar or sampling.json_schema"
     return f"sampling.{parameter}" if parameter in known else "prompt"

@@ -1,13 +1,16 @@
 """What an answer is to be made of, and how it is to be: asked for, it reaches the rooms or is said not to be so."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from citemesh.client.types import MetadataCondition, Question, SearchFilter
+from gateway.query.grammar import of_markers
 from gateway.query.wording import ask_for
 from tests.unit.gateway.asking import ASKED, ask
 from tests.unit.gateway.fakes import (
+    LIMITS,
     PASSAGES,
     FakeGeneration,
     FakeRetrieval,
@@ -112,6 +115,35 @@ async def test_a_language_that_is_not_written_is_said() -> None:
 async def test_a_style_that_quotes_do_not_have_is_said() -> None:
     said = await ask(Mesh(), Question(ASKED, mode="extractive", style="list"))
     assert "style" in done_of(said).notice
+
+
+async def test_the_model_is_held_to_markers_of_packed_sources_where_that_is_set() -> None:
+    mesh = Mesh()
+    await ask(mesh)
+    assert mesh.generation.sampling is not None
+    assert mesh.generation.sampling.grammar == ""
+    await ask(mesh, limits=replace(LIMITS, constrain_markers=True))
+    grammar = mesh.generation.sampling.grammar
+    assert 'number ::= "1" | "2" | "3"\n' in grammar
+    assert "marker" not in of_markers(())
+
+
+@pytest.mark.real  # importing what reads it takes seconds
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        ("The pump [1] runs [1, 3]. 水泵😀\n", True),
+        ("It is [7].", False),
+        ("It is [3", False),
+        ("【1】", False),
+        ("![x](http://evil.example)", False),
+    ],
+)
+def test_the_grammar_is_what_structured_decoding_reads(text: str, fits: bool) -> None:
+    xgrammar = pytest.importorskip("xgrammar")
+    testing = pytest.importorskip("xgrammar.testing")
+    grammar = xgrammar.Grammar.from_ebnf(of_markers([1, 2, 3]))
+    assert testing._is_grammar_accept_string(grammar, text) is fits
 
 
 EVIL = passage(

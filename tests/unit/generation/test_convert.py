@@ -36,6 +36,8 @@ def test_values_are_passed_on() -> None:
         (pb.Sampling(max_tokens=-1), "sampling.max_tokens"),
         (pb.Sampling(stop=["x"] * 17), "sampling.stop"),
         (pb.Sampling(stop=["x", ""]), "sampling.stop[1]"),
+        (pb.Sampling(grammar="x" * 20_000), "sampling.grammar"),
+        (pb.Sampling(grammar="root ::= [a]", json_schema="{}"), "sampling.grammar"),
         (pb.Sampling(json_schema="{"), "sampling.json_schema"),
         (pb.Sampling(json_schema="[1]"), "sampling.json_schema"),
         (pb.Sampling(json_schema="[" * 10_000), "sampling.json_schema"),
