@@ -6,8 +6,8 @@
     ingest   real pages through the real room with the real model.
     peer     Flask + ChromaDB with the same model, the same documents and the same questions, in the same run.
 
---only PART[,PART] runs some of the parts, --sizes N[,N] takes other sizes. bench/speed/vectors.py says how vectors are
-made. The part peer needs the extra "bench".
+--only PART[,PART] runs some of the parts, --sizes N[,N] takes other sizes, --index flat|hnsw|ivf another index than the
+one that a size gets. bench/speed/vectors.py says how vectors are made. The part peer needs the extra "bench".
 """
 
 import argparse
@@ -74,6 +74,7 @@ class Chosen:
 
     parts: Sequence[str]
     sizes: Sequence[int]
+    kind: str = "auto"
 
 
 def sized_question(kind: str, count: int) -> Question:
@@ -91,7 +92,7 @@ def quality_question(name: str) -> Question:
 async def measure(report: Report, chosen: Chosen) -> None:
     """Runs the parts."""
     if "index" in chosen.parts:
-        await _index(report, chosen.sizes)
+        await _index(report, chosen)
     if "ingest" in chosen.parts or "peer" in chosen.parts:
         machine.require_memory(PEER_GIB)
         with state_dir() as folder:
@@ -102,9 +103,10 @@ async def measure(report: Report, chosen: Chosen) -> None:
                     await _peer(report, stack)
 
 
-async def _index(report: Report, counts: Sequence[int]) -> None:
-    rounds = report.options.pick(20, 6)
+async def _index(report: Report, chosen: Chosen) -> None:
+    rounds, counts = report.options.pick(20, 6), chosen.sizes
     report.setting |= {"index_rounds": rounds, "sizes": list(counts), "batch": sizes.BATCH, "callers": sizes.CALLERS}
+    report.setting["index"] = chosen.kind
     found = []
     for count in counts:
         needed = 1.0 + INDEX_GIB_A_MILLION * count / 1e6
@@ -112,7 +114,7 @@ async def _index(report: Report, counts: Sequence[int]) -> None:
             report.notes.append(f"{count:,} vectors were left out: they need {needed:.1f} GiB of memory.")
             continue
         with tempfile.TemporaryDirectory(prefix="cm-speed-") as folder:
-            sized = await sizes.measure(Path(folder), count, rounds, report.options.seed)
+            sized = await sizes.measure(Path(folder), count, chosen.kind, rounds, report.options.seed)
         found.append(sized)
         _tell_size(report, sized)
     _tell_sizes(report, found)
@@ -231,6 +233,7 @@ def chosen_of(arguments: Sequence[str]) -> tuple[Chosen, list[str]]:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--only", default=",".join(PARTS))
     parser.add_argument("--sizes", default="")
+    parser.add_argument("--index", choices=("auto", "flat", "hnsw", "ivf"), default="auto")
     given, rest = parser.parse_known_args(arguments)
     parts = given.only.split(",")
     if unknown := [part for part in parts if part not in PARTS]:
@@ -239,7 +242,7 @@ def chosen_of(arguments: Sequence[str]) -> tuple[Chosen, list[str]]:
         counts = [int(text) for text in given.sizes.split(",") if text]
     except ValueError:
         raise InvalidInput("--sizes", f"{given.sizes!r} are no numbers", "write them as 10000,100000") from None
-    return Chosen(parts, counts or (SIZES[:2] if "--quick" in rest else SIZES)), rest
+    return Chosen(parts, counts or (SIZES[:2] if "--quick" in rest else SIZES), given.index), rest
 
 
 def main() -> int:

@@ -67,14 +67,18 @@ class _Next:
         return taken
 
 
-async def measure(folder: Path, count: int, rounds: int, seed: int) -> Sized:
-    """Fills a store with so many vectors, then measures. Raises PreconditionFailed where a program fails."""
+async def measure(folder: Path, count: int, kind: str, rounds: int, seed: int) -> Sized:
+    """Fills a store with so many vectors, under an index of a kind ("auto" goes by size), then measures.
+
+    Raises PreconditionFailed where a program fails.
+    """
     sized = Sized(count)
     made = vectors.make(count, seed, folder / "vectors.npy")
     asked = vectors.queries(made, seed)
     np.save(folder / "queries.npy", asked)
     show.say(f"{count} vectors: into the store")
-    env = {"CITEMESH_STATE_DIR": str(folder), "CITEMESH_RETRIEVAL_CACHED_QUERIES": "0"}
+    env = {"CITEMESH_STATE_DIR": str(folder), "CITEMESH_RETRIEVAL_INDEX_KIND": kind}
+    env["CITEMESH_RETRIEVAL_CACHED_QUERIES"] = "0"
     took = await children.output_of("bench.speed.fill", [str(folder / "vectors.npy")], env)
     sized.put_s, sized.index_s = took["put_s"], took["index_s"]
     sized.disk = children.disk_bytes(folder / "store")
