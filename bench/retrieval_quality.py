@@ -39,6 +39,8 @@ class Options:
 
     quick: bool
     sets: tuple[str, ...]
+    systems: tuple[str, ...]
+    most: int
     seed: int
     json: Path | None
     chart: Path | None
@@ -56,7 +58,7 @@ async def measure(options: Options) -> Found:
             judged = chosen(SETS[name](), options)
             collection, seconds = await rooms.fill(mesh, judged)
             show.say(f"{name}: {len(judged.documents)} documents ({seconds:.0f} s), {len(judged.queries)} queries")
-            answers = await rooms.ask(mesh, collection, judged.queries, name)
+            answers = await rooms.ask(mesh, collection, judged.queries, name, options.systems)
             found[name] = {
                 system: judge.judged(judged.queries, each.shallow, each.deep, rooms.milliseconds(each))
                 for system, each in answers.items()
@@ -69,7 +71,7 @@ def chosen(judged: JudgedSet, options: Options) -> JudgedSet:
     """The queries to ask: all, of XQuAD a part; with --quick few queries and documents."""
     chance = random.Random(options.seed)
     most = QUICK_QUERIES if options.quick else XQUAD_QUERIES if judged.name.startswith("xquad") else len(judged.queries)
-    queries = chance.sample(judged.queries, min(most, len(judged.queries)))
+    queries = chance.sample(judged.queries, min(most, options.most, len(judged.queries)))
     documents = judged.documents
     if options.quick:
         wanted = set().union(*(asked.relevant for asked in queries))
@@ -94,7 +96,7 @@ def report(judged: JudgedSet, systems: dict[str, Judged], seed: int) -> None:
 
 def _differences(systems: dict[str, Judged], seed: int) -> list[list[Cell]]:
     rows: list[list[Cell]] = []
-    for one, other in COMPARED:
+    for one, other in (pair for pair in COMPARED if set(pair) <= set(systems)):
         left, right = systems[one].values["ndcg@10"], systems[other].values["ndcg@10"]
         p = judge.chance_of_difference(left, right, seed)
         rows.append([f"{one} - {other}", f"{(left - right).mean():+.4f}", f"{p:.4f}"])
@@ -122,6 +124,8 @@ def unmet(found: Found) -> list[str]:
     """The bars that a run over whole sets misses."""
     missed = []
     for name, systems in found.items():
+        if not {"lexical", "dense", "default"} <= set(systems):
+            continue
         hybrid, best = (
             systems["default"].mean("ndcg@10"),
             max(systems[it].mean("ndcg@10") for it in ("lexical", "dense")),
@@ -136,6 +140,8 @@ def options(arguments: Sequence[str] | None = None) -> Options:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few documents and queries: a look, not a figure to quote")
     parser.add_argument("--sets", default=",".join(SETS), help="which sets, with commas between (%(default)s)")
+    parser.add_argument("--systems", default=",".join(rooms.SYSTEMS), help="which systems (%(default)s)")
+    parser.add_argument("--queries", type=int, default=10_000, metavar="N", help="at most so many queries a set")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here, as JSON")
     parser.add_argument("--chart", type=Path, metavar="FILE", help="also draw nDCG@10 here, as SVG")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the store there, so that sets are embedded once")
@@ -144,11 +150,16 @@ def options(arguments: Sequence[str] | None = None) -> Options:
     names = tuple(given.sets.split(","))
     if unknown := set(names) - set(SETS):
         parser.error(f"--sets: there is no {', '.join(sorted(unknown))}; use some of {', '.join(SETS)}")
+    systems = tuple(given.systems.split(","))
+    if unknown := set(systems) - set(rooms.SYSTEMS):
+        parser.error(f"--systems: there is no {', '.join(sorted(unknown))}; use some of {', '.join(rooms.SYSTEMS)}")
+    if given.queries < 2:
+        parser.error("--queries: take 2 or more")
     for option in ("json", "chart"):
         path = getattr(given, option)
         if path and not path.absolute().parent.is_dir():
             parser.error(f"--{option}: {path.parent} is no directory; make it first")
-    return Options(given.quick, names, given.seed, given.json, given.chart, given.keep)
+    return Options(given.quick, names, systems, given.queries, given.seed, given.json, given.chart, given.keep)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -86,10 +86,12 @@ async def fill(mesh: Mesh, judged: JudgedSet) -> tuple[str, float]:
     return name, time.monotonic() - started
 
 
-async def ask(mesh: Mesh, collection: str, queries: Sequence[Asked], about: str) -> dict[str, Answers]:
-    """Asks every system every query, one at a time."""
-    found = {name: Answers() for name in SYSTEMS}
-    await _ask(mesh, collection, "a first query, so that all is warm", {name: Answers() for name in SYSTEMS})
+async def ask(
+    mesh: Mesh, collection: str, queries: Sequence[Asked], about: str, systems: Sequence[str] = SYSTEMS
+) -> dict[str, Answers]:
+    """Asks the systems every query, one at a time."""
+    found = {name: Answers() for name in systems}
+    await _ask(mesh, collection, "a first query, so that all is warm", {name: Answers() for name in systems})
     with show.progress(f"{about}: search", len(queries)) as step:
         for asked in queries:
             await _ask(mesh, collection, asked.text, found)
@@ -98,22 +100,34 @@ async def ask(mesh: Mesh, collection: str, queries: Sequence[Asked], about: str)
 
 
 async def _ask(mesh: Mesh, collection: str, query: str, found: dict[str, Answers]) -> None:
-    modes = ("lexical", "dense", "hybrid")
-    deep = await mesh.retrieval.find_many([Search(query, collection, DEEP, m, keep_duplicates=True) for m in modes])
-    for mode, far in zip(modes, deep, strict=True):
-        asked = Search(query, collection, SHALLOW, mode, with_token_vectors=mode == "hybrid", keep_duplicates=True)
+    passages: Sequence[Passage] = ()
+    far: list[str] = []
+    spent = 0.0
+    for mode in ("lexical", "dense", "hybrid"):
+        if mode in found or (mode == "hybrid" and "rerank" in found):
+            passages, far, spent = await _searched(mesh, collection, query, mode)
+            if mode in found:
+                found[mode].add(_ids(passages), far, spent)
+    if "rerank" in found:
         started = time.perf_counter()
-        passages = (await mesh.retrieval.find(asked)).passages
+        order = await _reranked(mesh, query, passages)
+        found["rerank"].add(order, [*order, *far], spent + time.perf_counter() - started)
+    if "default" in found:
+        started = time.perf_counter()
+        shallow = await mesh.query.search(query, collection, load(GatewaySettings).candidates)
         spent = time.perf_counter() - started
-        found[mode].add(_ids(passages), _ids(far.passages), spent)
+        deep = await mesh.query.search(query, collection, _MOST_OF_GATEWAY)
+        found["default"].add([it.document_id for it in shallow], [it.document_id for it in deep], spent)
+
+
+async def _searched(mesh: Mesh, collection: str, query: str, mode: str) -> tuple[Sequence[Passage], list[str], float]:
+    """The best passages, the documents of many more, and the seconds that the best took."""
+    asked = Search(query, collection, SHALLOW, mode, with_token_vectors=mode == "hybrid", keep_duplicates=True)
     started = time.perf_counter()
-    order = await _reranked(mesh, query, passages)
-    found["rerank"].add(order, [*order, *_ids(deep[2].passages)], spent + time.perf_counter() - started)
-    started = time.perf_counter()
-    shallow = await mesh.query.search(query, collection, load(GatewaySettings).candidates)
+    passages = (await mesh.retrieval.find(asked)).passages
     spent = time.perf_counter() - started
-    far_sources = await mesh.query.search(query, collection, _MOST_OF_GATEWAY)
-    found["default"].add([it.document_id for it in shallow], [it.document_id for it in far_sources], spent)
+    deep = await mesh.retrieval.find(Search(query, collection, DEEP, mode, keep_duplicates=True))
+    return passages, _ids(deep.passages), spent
 
 
 async def _reranked(mesh: Mesh, query: str, passages: Sequence[Passage]) -> list[str]:

@@ -67,7 +67,10 @@ def test_the_chart_is_well_formed_and_holds_every_value() -> None:
     assert ".91" in texts and ".62" in texts and "a < b (axis from 0.6)" in texts
 
 
-@pytest.mark.parametrize("arguments", [["--sets", "scifact,none"], ["--json", "/nowhere/at/all.json"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--sets", "scifact,none"], ["--systems", "magic"], ["--queries", "1"], ["--json", "/nowhere/at/all.json"]],
+)
 def test_wrong_options_end_with_a_message(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         retrieval_quality.options(arguments)
