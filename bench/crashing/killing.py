@@ -108,7 +108,7 @@ def run_and_kill(
             assert said[-1] not in ("", "dead\n"), "the child ended by itself"
         time.sleep(chance.uniform(0, _LONGEST_S))
     else:
-        time.sleep(chance.uniform(0, 0.03))
+        time.sleep(chance.uniform(0, 0.008))
     os.kill(child, signal.SIGKILL)
     while (line := process.stdout.readline()) != "dead\n":
         assert line, "the driver ended by itself"

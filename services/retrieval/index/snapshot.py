@@ -47,9 +47,18 @@ class BadSnapshot(Exception):
 
 
 def write(path: Path, segment: Segment, origin: Origin, change: Change) -> None:
-    """Writes a snapshot in place of the one before; a crash leaves one of the two."""
+    """Writes a snapshot in place of the one before; a crash leaves one of the two. Raises OSError."""
     aside = path.with_suffix(".new")
-    with aside.open("wb") as file:
+    try:
+        _write(aside, segment, origin, change)
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+    _sync_directory(path.parent)
+
+
+def _write(path: Path, segment: Segment, origin: Origin, change: Change) -> None:
+    with path.open("wb") as file:
         file.write(bytes(_HEADER))
         sha256 = _write_index(file, segment.index)
         header = {**asdict(origin), **asdict(change), "kind": segment.name, "sha256": sha256}
@@ -57,8 +66,6 @@ def write(path: Path, segment: Segment, origin: Origin, change: Change) -> None:
         file.write(_framed(json.dumps(header).encode()))
         file.flush()
         os.fsync(file.fileno())
-    aside.replace(path)
-    _sync_directory(path.parent)
 
 
 def read(path: Path, origin: Origin, choice: IndexChoice) -> tuple[Segment, Change]:
@@ -77,13 +84,20 @@ def read(path: Path, origin: Origin, choice: IndexChoice) -> tuple[Segment, Chan
 
 
 def _write_index(file: BinaryIO, index: faiss.Index) -> str:
-    digest = hashlib.sha256()
+    digest, failed = hashlib.sha256(), list[OSError]()
 
     def part(data: bytes) -> int:
         digest.update(data)
-        return file.write(data)
+        try:
+            return file.write(data)
+        except OSError as error:
+            failed.append(error)
+            return 0
 
-    _faiss.write_index(index, _faiss.PyCallbackIOWriter(part, _PART))
+    try:
+        _faiss.write_index(index, _faiss.PyCallbackIOWriter(part, _PART))
+    except RuntimeError:
+        raise failed[0] if failed else OSError("FAISS could not write the index") from None
     return digest.hexdigest()
 
 

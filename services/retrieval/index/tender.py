@@ -47,7 +47,6 @@ class IndexTender:
         self._stopping = threading.Event()
         self._rounds = threading.Condition()
         self._idle_rounds = 0
-        self._asked_rounds = 0
         self._failed_at: dict[int, float] = {}
         self._thread = threading.Thread(target=self._run, name="index-tender", daemon=True)
 
@@ -65,10 +64,13 @@ class IndexTender:
 
     def settle(self, timeout_s: float) -> bool:
         """Waits until a whole round found nothing to do; False where that took too long."""
+        deadline = time.monotonic() + timeout_s
         with self._rounds:
             seen = self._idle_rounds
-            self._wake.set()
-            return self._rounds.wait_for(lambda: self._idle_rounds >= seen + 2, timeout_s)
+            while self._idle_rounds < seen + 2 and time.monotonic() < deadline:
+                self._wake.set()
+                self._rounds.wait(_LEAST_PAUSE_S)
+            return self._idle_rounds >= seen + 2
 
     def _run(self) -> None:
         _be_modest(self._threads)
