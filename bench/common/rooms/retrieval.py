@@ -30,11 +30,12 @@ class LocalRetrieval:
             collection=search.collection or DEFAULT_COLLECTION,
             text=search.query,
             top_k=search.top_k,
-            vector=await self._embeddings.query(search.query) if dense else None,
+            vector=await self._embeddings.readable(search.query) if dense else None,
             embedding=self._embeddings.encoder.embedding if dense else None,
             mode="hybrid" if dense else "lexical",
             filter=Filter(search.filter.document_ids, search.filter.source_types),
             with_token_ids=search.with_token_ids,
+            with_token_vectors=search.with_token_vectors,
         )
         results = await self._engine.search(asked)
         return SearchAnswer(tuple(map(_passage, results.found)), results.sequence, results.notices)
@@ -56,6 +57,8 @@ def _passage(found: Found) -> Passage:
         dense=found.dense,
         lexical=found.lexical,
         metadata=dict(document.metadata),
+        token_vectors=chunk.token_vectors.packed,
+        token_vectors_digest=chunk.token_vectors.digest,
     )
 
 
