@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from starlette.requests import Request
@@ -27,8 +28,15 @@ class OpenApi:
 
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         self._all = [*endpoints, *self.endpoints()]
-        self._described = described(self._all)
-        self._page = docs_page.page(self._described)
+
+    @cached_property
+    def _described(self) -> dict[str, Any]:
+        """Made when it is first asked for: a gateway starts without it."""
+        return described(self._all)
+
+    @cached_property
+    def _page(self) -> str:
+        return docs_page.page(self._described)
 
     def endpoints(self) -> list[Endpoint]:
         """Its own."""

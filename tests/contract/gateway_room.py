@@ -1,6 +1,7 @@
 """A whole gateway on unix sockets, over fakes of the other rooms."""
 
 import shutil
+import ssl
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -15,6 +16,14 @@ from citemesh.kit.server import Server
 from gateway.main import assemble
 from gateway.settings import GatewaySettings
 from tests.unit.gateway import fakes
+
+# Made once: to read the machine's certificates takes longer than most tests, and no test here needs them.
+TLS = ssl.create_default_context()
+
+
+def transport_to(settings: GatewaySettings) -> httpx.AsyncHTTPTransport:
+    """A way to a gateway's HTTP socket."""
+    return httpx.AsyncHTTPTransport(uds=settings.http_socket, verify=TLS)
 
 
 @dataclass
@@ -56,7 +65,7 @@ async def gateway(
     chosen = GatewaySettings(state_dir=folder, **{"drain_s": 0.5, **settings})
     neighbours = neighbours or Neighbours()
     server = Server(assemble(chosen, mesh.rooms, neighbours), chosen)
-    transport = httpx.AsyncHTTPTransport(uds=chosen.http_socket)
+    transport = transport_to(chosen)
     try:
         await server.start()
         async with (

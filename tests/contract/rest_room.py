@@ -12,7 +12,7 @@ import pytest
 
 from citemesh.client.types import AskEvent, DoneEvent, FollowUpsEvent, Question
 from gateway.answering import Answering
-from tests.contract.gateway_room import Running
+from tests.contract.gateway_room import Running, transport_to
 
 ASKED = "At what pressure does the pump run?"
 WOVEN = "The pump runs at 40 bar.[1] It was built in 1987.[2]"
@@ -61,7 +61,7 @@ async def _with_related(events: AsyncGenerator[AskEvent], most: int) -> AsyncGen
 
 def over(running: Running) -> httpx.AsyncClient:
     """A client for the libraries that take one."""
-    transport = httpx.AsyncHTTPTransport(uds=running.settings.http_socket)
+    transport = transport_to(running.settings)
     return httpx.AsyncClient(transport=transport, base_url="http://gateway", timeout=20)
 
 

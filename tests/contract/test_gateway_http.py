@@ -11,7 +11,7 @@ import openai
 import pytest
 
 from citemesh.errors import NotFound, Overloaded, PreconditionFailed, Unavailable
-from tests.contract.gateway_room import Running, gateway
+from tests.contract.gateway_room import Running, gateway, transport_to
 from tests.unit.gateway import fakes
 
 ASKED = "At what pressure does the pump run?"
@@ -27,7 +27,7 @@ async def running() -> AsyncIterator[Running]:
 
 
 def client_of(running: Running) -> openai.AsyncOpenAI:
-    transport = httpx.AsyncHTTPTransport(uds=running.settings.http_socket)
+    transport = transport_to(running.settings)
     http = httpx.AsyncClient(transport=transport)
     return openai.AsyncOpenAI(api_key="cm_x", base_url="http://gateway/v1", http_client=http, max_retries=0)  # type: ignore[arg-type]  # it names httpx's successor
 

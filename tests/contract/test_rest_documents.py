@@ -8,13 +8,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import ollama
 import openai
 import pytest
 
 from gateway.rest import documents, upload
-from tests.contract.gateway_room import Running
+from tests.contract.gateway_room import Running, transport_to
 from tests.contract.library_room import library
 from tests.contract.rest_room import over, sse
 
@@ -198,7 +197,7 @@ async def test_embeddings_of_more_texts_than_one_call_takes(running: Running) ->
 
 
 async def test_embeddings_with_ollamas_client(running: Running) -> None:
-    transport = httpx.AsyncHTTPTransport(uds=running.settings.http_socket)
+    transport = transport_to(running.settings)
     made = await ollama.AsyncClient("http://gateway", transport=transport).embed("citemesh", ["green tea", "绿茶"])
     assert len(made.embeddings) == 2
     assert made.total_duration is not None

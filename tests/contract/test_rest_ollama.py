@@ -6,12 +6,11 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Any
 
-import httpx
 import ollama
 import pytest
 
 from citemesh.errors import NotFound, Overloaded
-from tests.contract.gateway_room import Running, gateway
+from tests.contract.gateway_room import Running, gateway, transport_to
 from tests.contract.rest_room import ASKED, MESSAGES, WOVEN, Asked, Pieces, recording, until
 from tests.unit.gateway import fakes
 
@@ -28,7 +27,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
 
 
 def client_of(running: Running) -> ollama.AsyncClient:
-    transport = httpx.AsyncHTTPTransport(uds=running.settings.http_socket)
+    transport = transport_to(running.settings)
     return ollama.AsyncClient("http://gateway", transport=transport)
 
 
