@@ -19,9 +19,9 @@ from citemesh.cli.terminal import console
 from citemesh.errors import PreconditionFailed
 from citemesh.mesh.identity import identity_config
 from citemesh.mesh.policy import identity_filter
-from citemesh.mesh.render import COMMITTED, check_committed, committed_placement, write_all
+from citemesh.mesh.render import COMMITTED, check_committed, write_committed
 from citemesh.mesh.status import SidecarStatus, mesh_status
-from citemesh.mesh.topology import default_path, load_topology
+from citemesh.mesh.topology import default_path
 from citemesh.mesh.validate import validate_all
 
 
@@ -34,7 +34,7 @@ def mesh() -> None:
 @click.option("--check", is_flag=True, help="Change nothing; fail when the rendering is out of date.")
 @reporting
 def render(check: bool) -> int:
-    """Turn deploy/mesh.yaml into deploy/envoy/."""
+    """Turn deploy/mesh.yaml into deploy/envoy/ and deploy/k8s/."""
     root = default_path().parents[1]
     if check:
         if difference := check_committed(root):
@@ -43,7 +43,7 @@ def render(check: bool) -> int:
                 "RENDERING_OUT_OF_DATE", f"{COMMITTED} is not what deploy/mesh.yaml says", "run `citemesh mesh render`"
             )
         return 0
-    for path in write_all(load_topology(), committed_placement(), root / COMMITTED):
+    for path in write_committed(root):
         click.echo(path.relative_to(root))
     return 0
 

@@ -36,9 +36,13 @@ class Placement:
     """Path of the identity policy's artefact; needed wherever the topology names the policy."""
     otlp_endpoint: str | None = None
     """OTLP gRPC collector, `http://host:port` or `host:port`; None renders no tracing."""
+    ingress_host: str = ""
+    """Where others reach the sidecars, if not at `host`: an address of a pod, behind network policies."""
 
     def __post_init__(self) -> None:
         _require_loopback(self.host)
+        if self.ingress_host:
+            _require_address(self.ingress_host)
         if not 1 <= self.port_base <= 65_535:
             raise InvalidInput("port_base", f"{self.port_base} is no port", "choose one from 1 to 65000")
         if self.otlp_endpoint is not None:
@@ -62,6 +66,11 @@ class Placement:
     def egress(self, service: Service) -> str:
         """`host:port` of the service's sidecar for its own app."""
         return f"{self.host}:{self.port(service.ports.egress)}"
+
+    @property
+    def door_host(self) -> str:
+        """What the ingress listens on."""
+        return self.ingress_host or self.host
 
     def app_socket(self, room: str) -> str:
         """The app's gRPC unix socket."""
@@ -133,6 +142,13 @@ def split_endpoint(endpoint: str) -> tuple[str, int]:
     if not host or not port or parts.path.strip("/") or parts.query or parts.username:
         raise InvalidInput("otlp_endpoint", f"{endpoint!r} is not host:port", "write http://host:port")
     return host, port
+
+
+def _require_address(host: str) -> None:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        raise InvalidInput("ingress_host", f"{host!r} is no address", "write an IP address, or leave it out") from None
 
 
 def _require_loopback(host: str) -> None:

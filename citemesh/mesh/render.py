@@ -6,6 +6,7 @@ import difflib
 from pathlib import Path
 
 from citemesh.mesh.envoy.bootstrap import bootstrap
+from citemesh.mesh.k8s.milvus import DIRECTORY, milvus_files
 from citemesh.mesh.placement import Placement, find_identity_wasm
 from citemesh.mesh.policy import ecds_document, identity_filter
 from citemesh.mesh.text import replace_file, to_yaml
@@ -14,6 +15,8 @@ from citemesh.mesh.topology import Topology, load_topology
 SAMPLE = "identity.ecds.sample.yaml"
 """An ECDS document with no key in it, rendered beside the bootstraps to show what a sidecar watches."""
 COMMITTED = "deploy/envoy"
+IMAGE_ROOT = "/app"
+"""Where the project lies in its image."""
 _HEADER = "# Rendered from deploy/mesh.yaml by `citemesh mesh render`. Do not edit.\n"
 NO_KEYS = {
     "version": 1,
@@ -58,7 +61,10 @@ def write_all(topology: Topology, placement: Placement, directory: Path) -> list
 
 def check_all(topology: Topology, placement: Placement, directory: Path) -> str:
     """What `write_all` would change there, as a unified diff; empty when nothing."""
-    wanted = render_all(topology, placement)
+    return _differences(render_all(topology, placement), directory)
+
+
+def _differences(wanted: dict[str, str], directory: Path) -> str:
     found = {path.name: path.read_text(encoding="utf-8") for path in sorted(directory.glob("*.yaml"))}
     return "".join(_diff(name, found.get(name), wanted.get(name)) for name in sorted(wanted.keys() | found.keys()))
 
@@ -83,6 +89,27 @@ def _diff(name: str, found: str | None, wanted: str | None) -> str:
     return "".join(difflib.unified_diff(old, new, before, after))
 
 
+def render_cluster(topology: Topology, wasm: str) -> dict[str, str]:
+    """Retrieval on Milvus for Kubernetes, file name to text. wasm: the policy's path in the project."""
+    return {name: _HEADER + text for name, text in milvus_files(topology, f"{IMAGE_ROOT}/{wasm}").items()}
+
+
+def write_committed(root: Path = Path()) -> list[Path]:
+    """Render everything that is committed, for this machine and for a cluster; the paths written.
+
+    Raises:
+        OSError: a directory can't be written.
+    """
+    topology, placement = load_topology(root / "deploy/mesh.yaml"), committed_placement()
+    written = write_all(topology, placement, root / COMMITTED)
+    for name, text in render_cluster(topology, placement.identity_wasm).items():
+        replace_file(root / DIRECTORY / name, text)
+        written.append(root / DIRECTORY / name)
+    return written
+
+
 def check_committed(root: Path = Path()) -> str:
-    """`check_all` for the committed rendering of a checkout."""
-    return check_all(load_topology(root / "deploy/mesh.yaml"), committed_placement(), root / COMMITTED)
+    """What `write_committed` would change, as a unified diff; empty when nothing."""
+    topology, placement = load_topology(root / "deploy/mesh.yaml"), committed_placement()
+    cluster = _differences(render_cluster(topology, placement.identity_wasm), root / DIRECTORY)
+    return check_all(topology, placement, root / COMMITTED) + cluster

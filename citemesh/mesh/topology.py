@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from citemesh.errors import InvalidInput, PreconditionFailed
+from citemesh.mesh.kubernetes import Kubernetes, read_kubernetes
 from citemesh.mesh.reader import Node, read_yaml
 
 MethodKind = Literal["read", "write", "stream"]
@@ -129,6 +130,7 @@ class Topology:
 
     tracing: Tracing
     services: tuple[Service, ...]
+    kubernetes: Kubernetes | None = None
 
     def service(self, name: str) -> Service:
         """The service of that name, or the replica.
@@ -183,7 +185,7 @@ def load_topology(path: Path | None = None) -> Topology:
 
 def parse_topology(text: str, name: str = "mesh.yaml") -> Topology:
     """`load_topology` for a document in memory; `name` is what errors call it."""
-    root = read_yaml(text, name).fields(["version", "tracing", "limits", "services"])
+    root = read_yaml(text, name).fields(["version", "tracing", "limits", "services"], ["kubernetes"])
     root["version"].integer(VERSION, VERSION)
     tracing = root["tracing"].fields(["sample_percent"])
     limits = root["limits"]
@@ -192,7 +194,8 @@ def parse_topology(text: str, name: str = "mesh.yaml") -> Topology:
     if not services:
         raise root["services"].refuse("no service", "name at least one")
     _refuse_shared(root["services"], services)
-    return Topology(Tracing(tracing["sample_percent"].number(0.0, 100.0)), services)
+    cluster = read_kubernetes(root["kubernetes"]) if "kubernetes" in root else None
+    return Topology(Tracing(tracing["sample_percent"].number(0.0, 100.0)), services, cluster)
 
 
 def _service(name: str, node: Node, defaults: Node, rooms: tuple[str, ...]) -> Service:

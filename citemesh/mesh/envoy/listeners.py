@@ -1,4 +1,4 @@
-"""The two doors of a sidecar: ingress for everyone else, egress for its own app. Both loopback TCP."""
+"""The two doors of a sidecar: ingress for everyone else, egress for its own app. Both TCP, loopback on one machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def _ingress(service: Service, topology: Topology, placement: Placement, inline:
         "early_header_mutation_extensions": [_forget(["x-envoy-", "x-forwarded-"] if service.public else ["x-envoy-"])],
         "preserve_external_request_id": not service.public,
     }
-    return _listener("ingress", service, placement.port(service.ports.ingress), placement, manager)
+    address = tcp(placement.door_host, placement.port(service.ports.ingress))
+    return _listener("ingress", service, address, manager)
 
 
 def _egress(service: Service, topology: Topology, placement: Placement) -> Json:
@@ -40,17 +41,17 @@ def _egress(service: Service, topology: Topology, placement: Placement) -> Json:
         "route_config": _route_config("egress", egress_routes(service, topology)),
         "preserve_external_request_id": True,
     }
-    return _listener("egress", service, placement.port(service.ports.egress), placement, manager)
+    return _listener("egress", service, tcp(placement.host, placement.port(service.ports.egress)), manager)
 
 
-def _listener(side: str, service: Service, port: int, placement: Placement, manager: Json) -> Json:
+def _listener(side: str, service: Service, address: Json, manager: Json) -> Json:
     network_filter = {
         "name": "envoy.filters.network.http_connection_manager",
         "typed_config": typed(_MANAGER, **manager),
     }
     return {
         "name": side,
-        "address": tcp(placement.host, port),
+        "address": address,
         # With it two sidecars would share a port in silence, and calls land on the wrong one.
         "enable_reuse_port": False,
         "per_connection_buffer_limit_bytes": service.limits.buffer_bytes,

@@ -1,0 +1,1 @@
+"""The topology as objects of Kubernetes: dicts, and the sorted YAML that is committed."""
