@@ -38,12 +38,12 @@ from gateway.query.deadline import Deadline
 from gateway.query.find import Ranker
 from gateway.query.flow import nowhere
 from gateway.query.gather import Gatherer
-from gateway.query.plan import Plan
+from gateway.query.plan import Plan, first_plan
 from gateway.query.planning.bridge import Bridge
 from gateway.query.planning.planner import Planner, SingleShot
 from gateway.query.run import Run
 from gateway.query.searching import Searcher
-from gateway.query.standalone import Exchange, standalone
+from gateway.query.standalone import Exchange, hints, standalone
 from gateway.query.telemetry import Steps
 from gateway.query.transcript import Transcript
 from gateway.settings import GatewaySettings
@@ -127,7 +127,8 @@ async def followed(mesh: Mesh, collection: str, options: Options, chance: random
     gatherer = Gatherer(Searcher(mesh.retrieval), Ranker(mesh.reranker, limits), SingleShot(), limits)
     answers = {name: Answers() for name in ("as asked", "stand-alone", "right name")}
     for one in pairs:
-        forms = (one.asked, standalone(one.asked, [one.before]), one.meant)
+        whole = standalone(one.asked, [one.before])
+        forms = (one.asked, first_plan(whole, hints(one.asked, whole, [one.before])).hops[0], one.meant)
         for name, form in zip(answers, forms, strict=True):
             started = time.perf_counter()
             ids = await _gather(gatherer, Question(form, collection), 1)

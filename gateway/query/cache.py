@@ -22,6 +22,7 @@ from citemesh.client.types import (
     SourcesEvent,
 )
 from gateway.query.language import script_of
+from gateway.query.plan import Plan
 from gateway.query.searching import Sequences
 from gateway.query.wording import speaks_chinese
 
@@ -96,14 +97,15 @@ class AnswerCache:
         self.bytes -= kept.size if kept else 0
 
 
-def key_of(question: Question, standalone: str, tenant: str, past: Sequence[str]) -> Hashable:
+def key_of(question: Question, plan: Plan, tenant: str, past: Sequence[str]) -> Hashable:
     """What decides an answer; ``past`` is what was asked before, which related questions leave out."""
     chosen = question.filter
     plain = replace(question, question="", history=(), thread_id="", start_thread=False, skip_cache=False)
     plain = replace(plain, filter=SearchFilter())
     return (
         tenant,
-        normal(standalone),
+        normal(plan.question),
+        normal(plan.hops[0]),
         # The gateway's own words, and which model may write, follow the script that the question was written in.
         script_of(question.question),
         speaks_chinese(question),

@@ -22,6 +22,7 @@ from gateway.query.replay import Recorder, Replay
 from gateway.query.rewriting import ByRules, Rewriter
 from gateway.query.run import Run
 from gateway.query.searching import Searcher
+from gateway.query.standalone import hints
 from gateway.query.telemetry import Steps
 from gateway.query.transcript import Emit, Transcript
 from gateway.threads.owner import NOBODY, Owner
@@ -87,7 +88,9 @@ class Flow:
     async def _plan(self, question: Question, deadline: Deadline, emit: Emit, steps: Steps, owner: Owner) -> Run:
         with steps.step("plan") as span:
             past = await self._conversation.recall(question, owner)
-            plan = first_plan(await self._rewriter.rewrite(tidy(question.question), past))
+            asked = tidy(question.question)
+            whole = await self._rewriter.rewrite(asked, past)
+            plan = first_plan(whole, hints(asked, whole, past))
             if self._limits.log_content:
                 span.set_attribute("citemesh.question", plan.question)
         await emit(plan.event())

@@ -1,5 +1,6 @@
 """Which searches answer a question."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from citemesh.client.types import PlanEvent
@@ -17,9 +18,9 @@ class Plan:
         return PlanEvent(self.question, self.hops)
 
 
-def first_plan(question: str) -> Plan:
-    """Plans one hop with a question that stands alone."""
-    return Plan(question, (question,))
+def first_plan(question: str, hints: Sequence[str] = ()) -> Plan:
+    """Plans one hop with a question that stands alone, and with names that it may mean as well."""
+    return Plan(question, (" ".join([question, *hints]),))
 
 
 def tidy(question: str) -> str:

@@ -81,7 +81,7 @@ class Replay:
         self._cache.put(self._key(run), between, replace(done, thread_id="", notice=notice), run.sequences)
 
     def _key(self, run: Run) -> Hashable:
-        return key_of(run.question, run.plan.question, run.owner.tenant, questions_of(run.past))
+        return key_of(run.question, run.plan, run.owner.tenant, questions_of(run.past))
 
     def _repeatable(self, run: Run) -> bool:
         """Whether the same question is meant to have the same answer: a softly chosen one isn't."""

@@ -5,6 +5,7 @@ question word ("Why?"), and a pronoun that nothing in the question itself explai
 """
 
 import re
+from calendar import month_name
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,10 +31,13 @@ _THING = re.compile(
     r"there(?! (?:is|are|was|were|any|be)\b))\b",
     re.I,
 )
+_MONTHS = frozenset(month.lower() for month in month_name if month)
 _OWNING = frozenset(("his", "its", "their", "theirs", "hers"))
 _FOR_A_NAME = re.compile(r"\W*(?:who|whom|which|what)\b|.*谁", re.I)
 _CHINESE = re.compile(r"它们|他们|她们|它|他|她|该(?=[\u4e00-\u9fff])|其(?!他|它|实|中|余)|这个|那个|这里|那里|此人")
+_LAST = re.compile(r"\b(?:of|in|on|at|from|with|by|about|to)\s+$", re.I)
 _SHORT = 2
+MOST_HINTS = 2
 
 
 def standalone(question: str, past: Sequence[Exchange]) -> str:
@@ -88,7 +92,7 @@ def _alike(one: str, other: str) -> bool:
 def _resolved(question: str, past: Sequence[Exchange]) -> str:
     pattern = _CHINESE if is_chinese(question) else _PERSON if _PERSON.search(question) else _THING
     found = pattern.search(question)
-    if found is None or _explained(question[: found.start()]):
+    if found is None or _explained(question[: found.start()], question[found.end() :]):
         return question
     name = antecedent(past, person=pattern is _PERSON)
     if not name or name.casefold() in question.casefold():
@@ -98,8 +102,10 @@ def _resolved(question: str, past: Sequence[Exchange]) -> str:
     return question[: found.start()] + put + question[found.end() :]
 
 
-def _explained(before: str) -> bool:
-    """Whether a pronoun has something before it in its own sentence that it can mean."""
+def _explained(before: str, after: str) -> bool:
+    """Whether a pronoun has something before it in its own sentence that it can mean; a last "of it" hardly has."""
+    if _LAST.search(before) and not telling(after):
+        return False
     return bool(names(f"x {before}")) or len(telling(before)) > _SHORT
 
 
@@ -114,9 +120,27 @@ def antecedent(past: Sequence[Exchange], person: bool) -> str:
         answered = [name for name in names(f"x {exchange.answer}") if not _within(name, exchange.question)]
         named = (person or _FOR_A_NAME.match(exchange.question)) and _short(exchange.answer)
         order = [*answered, *asked] if named else [*asked, *answered]
-        if fitting := [name for name in order if not name[0].isdigit()]:
+        if fitting := [name for name in order if not _is_date(name)]:
             return fitting[0]
     return _subject(past[-1].question)
+
+
+def hints(question: str, made: str, past: Sequence[Exchange]) -> tuple[str, ...]:
+    """Names of the last answer that a completed question may mean as well: a search should look for them too.
+
+    Args:
+        question: as it was asked.
+        made: as it was completed.
+    """
+    if not past or made == question or _swapped(question) is not None:
+        return ()
+    found = names(f"x {past[-1].answer}")
+    new = [one for one in found if not _is_date(one) and not _within(one, f"{past[-1].question}\n{made}")]
+    return tuple(new[:MOST_HINTS])
+
+
+def _is_date(name: str) -> bool:
+    return name[0].isdigit() or name.split()[0].lower() in _MONTHS
 
 
 def _short(answer: str) -> bool:

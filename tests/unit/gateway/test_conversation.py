@@ -46,9 +46,10 @@ async def test_a_follow_up_of_a_follow_up_still_knows_what_it_is_about() -> None
     await said_by(flow, Question("And how old is it?", thread_id="t1"))
     assert [asked for asked, _, _ in mesh.retrieval.asked] == [
         "When was the Louvre Palace built?",
-        "How tall is Louvre Palace?",
-        "How old is Louvre Palace?",
+        "How tall is Louvre Palace? Gustave Eiffel",
+        "How old is Louvre Palace? Gustave Eiffel",
     ]
+    assert [turn.standalone for turn in kept.turns][1:] == ["How tall is Louvre Palace?", "How old is Louvre Palace?"]
     assert [turn.question for turn in kept.turns][1] == "How tall is it?"
 
 
@@ -89,7 +90,7 @@ async def test_history_is_trimmed_to_its_budget() -> None:
     new = (("user", "Where is the Louvre Palace?"), ("assistant", "In Paris."))
     flow = Flow(mesh.rooms, replace(LIMITS, history_tokens=60))
     await said_by(flow, Question("How old is it?", history=(*old, *new)))
-    assert mesh.retrieval.asked[-1][0] == "How old is Louvre Palace?"
+    assert mesh.retrieval.asked[-1][0] == "How old is Louvre Palace? Paris"
 
 
 def test_turns_in_a_row_are_one_and_an_answer_without_a_question_is_left_out() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.query.standalone import Exchange, standalone
+from gateway.query.standalone import Exchange, hints, standalone
 from gateway.query.words import names
 
 TOWER = Exchange("When was the Eiffel Tower built?", "It was built in 1889 for the World's Fair.")
@@ -32,6 +32,7 @@ CHINESE = Exchange("主水泵的工作压力是多少？", "主水泵的工作�
         ("How often does it need oil?", PUMP, "How often does main pump run need oil?"),
         ("它多久需要换一次润滑油？", CHINESE, "主水泵多久需要换一次润滑油？"),
         ("副水泵呢？", CHINESE, "副水泵的工作压力是多少？"),
+        ("What plane dropped the bomb on it?", TOWER, "What plane dropped the bomb on Eiffel Tower?"),
     ],
 )
 def test_a_follow_up_is_completed(question: str, past: Exchange, expected: str) -> None:
@@ -54,6 +55,20 @@ def test_a_whole_question_is_left_alone(question: str) -> None:
     if question != "🐳?!":
         assert standalone(question, [TOWER]) == question
     assert standalone(question, []) == question
+
+
+def test_a_search_looks_for_what_a_pronoun_may_mean_as_well() -> None:
+    asked, past = (
+        "How old is it?",
+        [Exchange("Who painted it for the Louvre Palace?", "Leonardo da Vinci, in May 1503.")],
+    )
+    made = standalone(asked, past)
+    assert made == "How old is Leonardo da Vinci?"
+    assert hints(asked, made, past) == ()
+    tower = [TOWER]
+    assert hints("How tall is it?", standalone("How tall is it?", tower), tower) == ("World's Fair",)
+    assert hints("What about the Louvre?", standalone("What about the Louvre?", tower), tower) == ()
+    assert hints("Who is Ada Wells?", "Who is Ada Wells?", tower) == ()
 
 
 def test_names_are_found_as_they_stand() -> None:
