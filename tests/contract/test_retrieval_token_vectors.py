@@ -104,7 +104,8 @@ async def test_the_reranker_uses_what_retrieval_stored_as_if_it_had_read_it(tmp_
     for query in ("How hot should the water for green tea be?", "绿茶泡多久？", "when did the wall fall"):
         anew = engine.relevance(query, texts, lambda: True)
         came = engine.relevance(query, texts, lambda: True, stored)
-        assert came == pytest.approx(anew, abs=0.02)
+        assert max(range(4), key=came.__getitem__) == max(range(4), key=anew.__getitem__)
+        assert came == pytest.approx(anew, abs=0.06), "the stored ones stood under a title"
     assert len(engine.cache) == len(texts) + 1, "read anew once, and the one that warmed it up"
     said = ["The wall fell in 1989.", "绿茶要泡三分钟。"]
     [wall, tea] = engine.support(said, texts, lambda: True, stored)
