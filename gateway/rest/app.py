@@ -35,6 +35,9 @@ SHAPES: tuple[tuple[str, Shape], ...] = (
     ("/api/", Problem.ollama),
     ("/v1/chat/", Problem.openai),
     ("/v1/models", Problem.openai),
+    ("/v1/responses/", Problem.openai),
+    ("/async/", Problem.perplexity),
+    ("/chat/", Problem.perplexity),
 )
 """How errors are told on paths that are no endpoint's."""
 CLIENT_GONE = 499
@@ -77,7 +80,7 @@ def build(ways: Ways, bounds: Bounds, origins: Sequence[str] = ()) -> Starlette:
         Exception: shapes.on_error,
     }
     own = [Route("/healthz", health.live), Route("/readyz", health.ready)]
-    middleware = [Middleware(CallContext)]
+    middleware = [Middleware(CallContext, shape_of=shapes.of)]
     if origins:
         cors = Middleware(
             CORSMiddleware, allow_origins=list(origins), allow_methods=METHODS, allow_headers=["*"], max_age=600
@@ -121,13 +124,14 @@ class Shapes:
         message = f"{request.method} {request.url.path}: {error.detail}"
         return self._response(request, Problem(error.status_code, code, message), error.headers)
 
-    def _of(self, path: str) -> Shape:
+    def of(self, path: str) -> Shape:
+        """The shape of a path."""
         others = (shape for prefix, shape in SHAPES if path.startswith(prefix))
         return self._exact.get(path) or next(others, Problem.native)
 
     def _response(self, request: Request, told: Problem, headers: object = None) -> Response:
         extra = dict(headers) if isinstance(headers, dict) else {}
-        return JSONResponse(self._of(request.url.path)(told), told.status, told.headers | extra)
+        return JSONResponse(self.of(request.url.path)(told), told.status, told.headers | extra)
 
 
 async def on_gone(request: Request, error: ClientDisconnect) -> Response:

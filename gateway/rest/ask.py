@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
 from citemesh.client.types import AskEvent
-from citemesh.errors import InvalidInput, NotSupported
+from citemesh.errors import InvalidInput
 
 
 async def in_words_of(names: Mapping[str, str], events: AsyncGenerator[AskEvent]) -> AsyncGenerator[AskEvent]:
@@ -23,8 +23,3 @@ def renamed(error: InvalidInput, names: Mapping[str, str]) -> InvalidInput:
         if error.field == name or error.field.startswith((f"{name}.", f"{name}[")):
             return type(error)(names[name] + error.field[len(name) :], error.fault, error.remedy)
     return error
-
-
-def not_kept(what: str) -> NotSupported:
-    """The error for what an API knows and this gateway has no place for."""
-    return NotSupported(what, "leave it out")

@@ -1,7 +1,7 @@
 """Gives each HTTP request the context that a gRPC call has: deadline, priority, identity and a server span."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from opentelemetry import propagate, trace
 from starlette.datastructures import Headers
@@ -10,7 +10,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from citemesh.errors import InvalidInput
 from citemesh.kit import deadline
-from gateway.rest.errors import problem
+from gateway.rest.endpoint import Shape
+from gateway.rest.errors import Problem, problem
 
 TIMEOUT_HEADER = "x-request-timeout-ms"
 UNTRACED = ("/healthz", "/readyz")
@@ -20,8 +21,9 @@ tracer = trace.get_tracer("citemesh.gateway")
 class CallContext:
     """ASGI middleware that sets the call's context and span around an application."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, shape_of: Callable[[str], Shape] = lambda _: Problem.native) -> None:
         self._app = app
+        self._shape_of = shape_of
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Runs the application within the context."""
@@ -32,7 +34,8 @@ class CallContext:
             context = deadline.from_headers(headers, timeout_s(headers))
         except InvalidInput as error:
             told = problem(error)
-            return await JSONResponse(told.native(), told.status)(scope, receive, send)
+            body = self._shape_of(scope["path"])(told)
+            return await JSONResponse(body, told.status)(scope, receive, send)
         with deadline.calling(context):
             return await self._traced(scope, receive, send, headers)
 

@@ -5,7 +5,7 @@ Markers ``[n]`` count from 1 into ``citations`` and ``search_results``, which ho
 
 import time
 import uuid
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from citemesh.client.types import AskEvent, DoneEvent, PlanEvent, SearchEvent, Source, SourcesEvent
+from citemesh.client.types import AskEvent, PlanEvent, SearchEvent, Source, SourcesEvent
 from gateway.rest import perplexity_fields as fields
 from gateway.rest.answer import Answer, begin
 from gateway.rest.ask import in_words_of
@@ -27,6 +27,8 @@ from gateway.rest.openai import finish_reason
 from gateway.rest.sse import DONE, EventStream, frame
 
 PATHS = ("/chat/completions", "/v1/sonar")
+Objects = AsyncGenerator[dict[str, Any]]
+Mode = Callable[["Sonar", AsyncGenerator[AskEvent]], Objects]
 NO_COST = {"input_tokens_cost": 0.0, "output_tokens_cost": 0.0, "total_cost": 0.0}
 
 
@@ -43,10 +45,12 @@ class Sonar:
     created: int = field(default_factory=lambda: int(time.time()))
     answer: Answer = field(default_factory=Answer)
     steps: list[dict[str, Any]] = field(default_factory=list)
+    searched: int = 0
 
     def take(self, event: AskEvent) -> str:
         """Adds an event; returns the text that it released."""
         if isinstance(event, SearchEvent):
+            self.searched += 1
             self.steps.append(_step(f"Searched: {event.found} passages found.", [event.query]))
         if isinstance(event, PlanEvent):
             self.steps.append(_step("Planned the searches.", list(event.hops)))
@@ -73,7 +77,7 @@ class Sonar:
             "completion_tokens": wrote,
             "total_tokens": read + wrote,
             "search_context_size": self.size or "medium",
-            "num_search_queries": searches(done, self.steps),
+            "num_search_queries": done.searches or self.searched,
             "cost": NO_COST,
         }
 
@@ -135,7 +139,7 @@ def rendered(sonar: Sonar) -> dict[str, Any]:
     return sonar.head("chat.completion") | sonar.end() | {"choices": [_last_choice(sonar)]}
 
 
-async def told(sonar: Sonar, events: AsyncGenerator[AskEvent], shape: Any) -> AsyncGenerator[bytes]:
+async def told(sonar: Sonar, events: AsyncGenerator[AskEvent], shape: Mode) -> AsyncGenerator[bytes]:
     """An answer as events of a shape; an error on the way is the event ``error``."""
     try:
         async with aclosing(events), aclosing(shape(sonar, events)) as objects:
@@ -146,7 +150,7 @@ async def told(sonar: Sonar, events: AsyncGenerator[AskEvent], shape: Any) -> As
         yield frame(problem(error).perplexity(), "error")
 
 
-async def full(sonar: Sonar, events: AsyncGenerator[AskEvent]) -> AsyncGenerator[dict[str, Any]]:
+async def full(sonar: Sonar, events: AsyncGenerator[AskEvent]) -> Objects:
     """Every chunk has the new text and all text so far; the first and the last have the sources."""
     async for event in events:
         text = sonar.take(event)
@@ -156,7 +160,7 @@ async def full(sonar: Sonar, events: AsyncGenerator[AskEvent]) -> AsyncGenerator
     yield sonar.head("chat.completion.chunk") | sonar.end() | {"choices": [_last_choice(sonar)]}
 
 
-async def concise(sonar: Sonar, events: AsyncGenerator[AskEvent]) -> AsyncGenerator[dict[str, Any]]:
+async def concise(sonar: Sonar, events: AsyncGenerator[AskEvent]) -> Objects:
     """The searches step by step, then only new text; sources and usage in the objects that end a stage."""
     async for event in events:
         before = len(sonar.steps)
@@ -188,11 +192,6 @@ def result(one: Source, links: Links) -> dict[str, Any]:
 def day(one: Source) -> str | None:
     """The date that a document states, as YYYY-MM-DD."""
     return one.published_at.date().isoformat() if one.published_at else None
-
-
-def searches(done: DoneEvent, steps: list[dict[str, Any]]) -> int:
-    """Searches that were made."""
-    return done.searches or sum(step["thought"].startswith("Searched") for step in steps)
 
 
 async def _read(sonar: Sonar, events: AsyncGenerator[AskEvent]) -> None:

@@ -33,22 +33,15 @@ class Asked:
 
 
 def recording(patch: pytest.MonkeyPatch) -> Asked:
-    """Records every question, and has it answered as a plain one; related questions come where they are asked for.
-
-    How the flow answers the rest of a question is the flow's own tests' matter.
-    """
+    """Records every question. Related questions, which the few passages here leave none of, come where asked for."""
     asked, answered = Asked(), Answering.ask
 
     def ask(self: Answering, question: Question) -> AsyncGenerator[AskEvent]:
         asked.questions.append(question)
-        return _with_related(answered(self, _plain(question)), question.related_questions)
+        return _with_related(answered(self, question), question.related_questions)
 
     patch.setattr(Answering, "ask", ask)
     return asked
-
-
-def _plain(one: Question) -> Question:
-    return Question(one.question, one.collection, one.mode, one.max_tokens, one.source_types, one.temperature)
 
 
 async def _with_related(events: AsyncGenerator[AskEvent], most: int) -> AsyncGenerator[AskEvent]:
@@ -56,7 +49,8 @@ async def _with_related(events: AsyncGenerator[AskEvent], most: int) -> AsyncGen
         async for event in events:
             if most and isinstance(event, DoneEvent):
                 yield FollowUpsEvent(RELATED[:most])
-            yield event
+            if not isinstance(event, FollowUpsEvent):
+                yield event
 
 
 def over(running: Running) -> httpx.AsyncClient:

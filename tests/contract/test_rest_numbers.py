@@ -137,6 +137,21 @@ async def test_streams_number_as_whole_answers_do(running: Running) -> None:
     assert_numbered(text, [one["document_id"] for one in sources])
 
 
+async def test_a_bad_header_and_a_path_that_is_not_there_are_told_in_each_apis_shape(running: Running) -> None:
+    for path, keys in (
+        ("/v1/query", {"code", "message", "field", "remedy"}),
+        ("/v1/chat/completions", {"message", "type", "param", "code"}),
+        ("/chat/completions", {"message", "type", "code"}),
+        ("/v1/responses", {"message", "type", "param", "code"}),
+    ):
+        reply = await running.http.post(path, json=QUESTION, headers={"x-request-timeout-ms": "soon"})
+        assert (reply.status_code, set(reply.json()["error"])) == (400, keys), path
+    reply = await running.http.post("/api/chat", json=QUESTION, headers={"x-request-timeout-ms": "-1"})
+    assert "x-request-timeout-ms" in reply.json()["error"]
+    assert (await running.http.get("/v1/responses/resp_1")).json()["error"]["type"] == "invalid_request_error"
+    assert (await running.http.post("/async/chat/completions")).json()["error"]["code"] == 404
+
+
 async def test_documents_without_a_title_or_an_address_are_still_told_apart(running: Running) -> None:
     def bare(one: Passage) -> Passage:
         return replace(one, title="", uri="")
