@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import faiss
 import numpy as np
 
 from services.retrieval.engine import Vector
@@ -20,6 +21,9 @@ from services.retrieval.index.segment import Segment
 ReadVectors = Callable[[Numbers], Iterator[tuple[Numbers, Vector]]]
 """Reads vectors by their numbers from the store, in portions; those that are gone are missing."""
 
+_CORES = faiss.omp_get_max_threads()
+_MANY = 16
+"""Vectors from which a search is shared out: for fewer, waiting for another thread costs more than it saves."""
 _FEW = 64
 _SLICE = 8
 
@@ -94,6 +98,7 @@ class VectorIndex:
     def search_many(self, vectors: Vector, limit: int, allowed: Numbers | None = None) -> list[dict[int, float]]:
         """The same for each of several vectors, of shape (n, dimension), in one pass."""
         rows = np.ascontiguousarray(vectors, dtype=np.float32)
+        faiss.omp_set_num_threads(_CORES if len(rows) >= _MANY else 1)
         with self._lock.reading():
             among = self._among(allowed)
             parts = self._parts.all() if among is None or len(among) else []
