@@ -40,7 +40,8 @@ STORED = Question(
 STORED_MS = Question("rerank of 24 new passages, stored", "ms", Prediction(15, 60, "a query's pass and a product"))
 QUESTIONS = [QUERY, PASSAGES, ALIKE, WORKERS, BESIDE, STORED, STORED_MS]
 CANDIDATES = 24
-Key, Value = TypeVar("Key"), TypeVar("Value")
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 async def measure(report: Report) -> None:

@@ -69,7 +69,7 @@ def test_places_of_any_text_are_in_it(model: PreparedModel, text: str, title: st
 
 def test_pooling_takes_real_tokens_alone() -> None:
     states = np.array([[[1, 0], [0, 1], [9, 9]], [[3, 4], [9, 9], [9, 9]]], np.float32)
-    half = 0.5**0.5
+    half = float(np.sqrt(0.5))
     assert np.allclose(pooled(states, [2, 1], Pooling.MEAN), [[half, half], [0.6, 0.8]])
     assert np.allclose(pooled(states, [2, 1], Pooling.CLS), [[1, 0], [0.6, 0.8]])
     assert np.allclose(pooled(states, [2, 1], Pooling.LAST), [[0, 1], [0.6, 0.8]])
