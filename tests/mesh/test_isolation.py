@@ -89,9 +89,9 @@ async def test_what_was_tried_changed_nothing(fake_mesh: RunningMesh, keys: dict
 async def test_forged_headers_widen_nothing(fake_mesh: RunningMesh, keys: dict[str, str], stored: None) -> None:
     headers = {"authorization": f"Bearer {keys['ann']}", "x-citemesh-collections": "*"}
     async with httpx.AsyncClient(base_url=fake_mesh.stack.rest_url, timeout=30, headers=headers) as http:
-        theirs = await http.post("/v1/query", json={"question": ASKED, "collection": "bob-notes"})
+        theirs = await http.post("/v1/query", json={"query": ASKED, "collection": "bob-notes"})
         assert (theirs.status_code, theirs.json()["error"]["code"]) == (403, "PERMISSION_DENIED")
-        none = await http.post("/v1/query", json={"question": ASKED, "collection": "bob-none"})
+        none = await http.post("/v1/query", json={"query": ASKED, "collection": "bob-none"})
         assert none.status_code == 403
         assert theirs.text.replace("bob-notes", "…") == none.text.replace("bob-none", "…")
 
