@@ -18,6 +18,7 @@ from citemesh.client.types import (
     CitationEvent,
     DeltaEvent,
     DoneEvent,
+    PlanEvent,
     Question,
     SourcesEvent,
     Upload,
@@ -138,6 +139,37 @@ async def test_a_question_is_answered_with_exact_citations() -> None:
         await check(rooms, said)
         sources = [s for event in said if isinstance(event, SourcesEvent) for s in event.sources]
         assert pump not in [source.document_id for source in sources]
+
+
+async def test_an_answer_is_given_again_until_the_store_changes() -> None:
+    def done(said: list[AskEvent]) -> DoneEvent:
+        assert isinstance(said[-1], DoneEvent)
+        return said[-1]
+
+    async with stack() as rooms:
+        await rooms.ingest("pump.md", PUMP)
+        first, second = await rooms.ask(ASKED), await rooms.ask(ASKED.lower())
+        assert (done(first).cached, done(second).cached) == (False, True)
+        assert (await check(rooms, first))[0] == (await check(rooms, second))[0]
+        assert [event for event in first if isinstance(event, CitationEvent)] == [
+            event for event in second if isinstance(event, CitationEvent)
+        ]
+        assert not done(await rooms.ask(ASKED, skip_cache=True)).cached
+        await rooms.ingest("whales.md", WHALES)
+        assert not done(await rooms.ask(ASKED)).cached
+
+
+async def test_a_thread_goes_through_all_rooms() -> None:
+    async with stack() as rooms:
+        await rooms.ingest("pump.md", PUMP)
+        await rooms.ingest("whales.md", WHALES)
+        first = (await rooms.ask("When was the Acme pump built?", start_thread=True))[-1]
+        assert isinstance(first, DoneEvent)
+        said = await rooms.ask("How often does it need oil?", thread_id=first.thread_id)
+        _, done = await check(rooms, said)
+        assert isinstance(said[0], PlanEvent)
+        assert said[0].question == "How often does Acme need oil?"
+        assert done.thread_id == first.thread_id
 
 
 async def test_chinese_has_its_citations() -> None:

@@ -56,8 +56,8 @@ class Bridge:
 
 
 def is_question(text: str) -> bool:
-    """Whether a text asks: it ends so, or has one of English's question words; a claim or a few words don't."""
-    return text.rstrip().endswith("?") or any(word in ASKING for word in text.lower().split())
+    """Whether a text asks: it ends so, or begins with one of English's question words; a claim doesn't."""
+    return text.rstrip().endswith("?") or any(word in ASKING for word in text.lower().split()[:_OPENING_WORDS])
 
 
 def need(question: str, read: Sequence[Passage]) -> float:
