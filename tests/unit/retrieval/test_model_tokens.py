@@ -1,5 +1,6 @@
 """What an embedding model sees of a chunk, and which of it is the chunk's own; with small vocabularies made here."""
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ from citemesh.models import Kind, Pooling, PreparedModel
 from citemesh.models.token_vectors import unpack
 from services.retrieval.embedding.encoder import in_context
 from services.retrieval.embedding.model_tokens import ModelTokens
-from services.retrieval.embedding.pooling import TokenPacker, pooled
+from services.retrieval.embedding.pooling import TokenPacker, embedding_of, pooled
+from services.retrieval.engine import Embedding
 from tests.unit.models.test_literal import unigram, word_piece
 
 
@@ -84,3 +86,9 @@ def test_without_a_projection_there_are_no_token_vectors(tmp_path: Path) -> None
     assert packer.digest == ""
     [found] = ModelTokens(model).tokens(["ab"], [2])
     assert packer(np.ones((1, 20, 16), np.float32), [found]) == [b""]
+
+
+def test_what_a_collection_is_fixed_to_stays_what_it_was(tmp_path: Path) -> None:
+    """Collections of earlier versions hold this digest; what doesn't change vectors must not change it."""
+    wanted = hashlib.sha256(b'["d", "mean", "query: ", "passage: ", 1]').hexdigest()
+    assert embedding_of(model_of(word_piece(tmp_path))) == Embedding("m", wanted, 16)
