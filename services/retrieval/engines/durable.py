@@ -235,6 +235,7 @@ class DurableEngine:
             with Transaction(connection):
                 _index_words_anew(connection)
         rows = collections.rows(connection)
+        self._indexes.check(rows)
         self._indexes.sweep(rows)
         copies.sweep(self._copies)
         for row in rows:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from citemesh.errors import PreconditionFailed
 from services.retrieval.engine import Vector
 from services.retrieval.index import snapshot
 from services.retrieval.index.kinds import IndexChoice
@@ -20,6 +21,8 @@ from services.retrieval.store.schema import store_id
 
 log = logging.getLogger(__name__)
 _COMPACT_SHARE = 0.1
+_USUAL_DIMENSION = 384
+_MANY = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,15 @@ class IndexKeeper:
         """All that are kept now."""
         with self._guard:
             return list(self._kept.values())
+
+    def check(self, rows: Sequence[Row]) -> None:
+        """Raises PreconditionFailed where the settings describe an index that FAISS can't make."""
+        for dimension in {row.embedding.dimension for row in rows} or {_USUAL_DIMENSION}:
+            try:
+                Segment.empty(self.choice.wanted(_MANY), dimension, self.choice)
+            except ValueError as error:
+                remedy = "change CITEMESH_RETRIEVAL_INDEX_*, or leave it out"
+                raise PreconditionFailed("INDEX_UNUSABLE", str(error), remedy) from None
 
     def load(self, connection: sqlite3.Connection, row: Row) -> None:
         """Makes a collection's index equal to the store, from its snapshot where that is good."""

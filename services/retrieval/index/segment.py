@@ -125,7 +125,9 @@ def _plain(selector: faiss.IDSelector | None) -> Any:
 
 
 def _gpu_copy(inner: object) -> Any:
-    """The index on all graphics processors. Raises ValueError where this FAISS knows none."""
-    if not hasattr(faiss, "index_cpu_to_all_gpus"):
+    """The index on all graphics processors. Raises ValueError where this FAISS knows none, or can't copy its kind."""
+    if not hasattr(faiss, "StandardGpuResources"):
         raise ValueError("this FAISS has no graphics processor: install faiss-gpu, or set index_device to cpu")
+    if _is_graph(inner):
+        raise ValueError("a graph isn't searched on graphics processors: set index_kind to ivf, or an index_factory")
     return _faiss.index_cpu_to_all_gpus(inner)

@@ -156,6 +156,21 @@ async def test_many_deletes_compact_the_index(tmp_path: Path) -> None:
         assert len(ids_of(await search(engine, "number", "dense", 1000))) == 9
 
 
+@pytest.mark.parametrize(
+    ("choice", "says"),
+    [
+        (IndexChoice(factory="Nonsense7"), "Nonsense7"),
+        (IndexChoice(factory="PQ999"), "PQ999"),
+        (IndexChoice(kind="ivf", gpu=True), "faiss-gpu"),
+    ],
+)
+async def test_an_index_that_cannot_be_made_is_refused(tmp_path: Path, choice: IndexChoice, says: str) -> None:
+    with pytest.raises(PreconditionFailed, match=says):
+        await DurableEngine(tmp_path, index=choice).open()
+    async with opened("durable", tmp_path) as engine:
+        assert (await engine.collection("default")).documents == 0
+
+
 async def test_a_second_process_is_refused_with_the_holders_id(tmp_path: Path) -> None:
     async with opened("durable", tmp_path):
         second = DurableEngine(tmp_path)
