@@ -1,5 +1,6 @@
 """What a question continues: its thread, or the history that its caller sent along; and the turn that it adds."""
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -57,7 +58,7 @@ class Conversation:
             await self._threads.room_for(owner, question.thread_id)
             _, turns = await self._threads.read(owner, question.thread_id, LAST_TURNS)
             return recent([Exchange(turn.standalone, turn.answer) for turn in turns], self._tokens)
-        return recent(told(question.history), self._tokens)
+        return await asyncio.to_thread(lambda: recent(told(question.history), self._tokens))
 
     async def keep(self, run: Run) -> str:
         """Keeps the answer as a turn; returns its thread, or "" where there is none or it couldn't be kept."""

@@ -1,5 +1,6 @@
 """One question, from end to end, as a list of steps."""
 
+import asyncio
 import time
 
 from citemesh.client.types import AskEvent, DoneEvent, FollowUpsEvent, Question, Source, SourcesEvent
@@ -100,7 +101,10 @@ class Flow:
         """Proposes related questions where they were asked for and there are any."""
         asked = [*questions_of(run.past), run.question.question]
         most = run.question.related_questions
-        if questions := related(run.plan.question, ranking.passages, run.sources, asked, most):
+        if not most:
+            return
+        questions = await asyncio.to_thread(related, run.plan.question, ranking.passages, run.sources, asked, most)
+        if questions:
             await run.transcript.emit(FollowUpsEvent(questions))
 
     async def _nothing(self, run: Run) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from gateway.query.sentences import is_wide
 from gateway.query.standalone import Exchange, standalone
 
+MOST_TURNS = 40
 LETTERS_A_TOKEN = 4.0
 TOKENS_A_HAN = 0.7
 
@@ -12,11 +13,12 @@ TOKENS_A_HAN = 0.7
 def told(history: Sequence[tuple[str, str]]) -> list[Exchange]:
     """Exchanges of (role, text) turns, oldest first; each question made stand-alone from those before it.
 
-    What one side says in a row is one; an answer before any question has none to belong to and is left out.
+    What one side says in a row is one; an answer before any question has none to belong to and is left out, and so
+    are turns before the last few.
     """
     exchanges: list[Exchange] = []
     said: list[tuple[str, str]] = []
-    for role, text in history:
+    for role, text in history[-MOST_TURNS:]:
         if said and said[-1][0] == role:
             text = f"{said.pop()[1]}\n{text}"
         said.append((role, text))

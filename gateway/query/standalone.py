@@ -38,11 +38,15 @@ _CHINESE = re.compile(r"它们|他们|她们|它|他|她|该(?=[\u4e00-\u9fff])|
 _LAST = re.compile(r"\b(?:of|in|on|at|from|with|by|about|to)\s+$", re.I)
 _SHORT = 2
 MOST_HINTS = 2
+LONGEST = 500
+"""Characters of a question above which it is taken to stand alone: it has said what it is about."""
+READ = 2000
+"""Characters of an earlier answer that are read."""
 
 
 def standalone(question: str, past: Sequence[Exchange]) -> str:
     """The question without need of what stood before it; the same text where it needs nothing."""
-    if not past:
+    if not past or len(question) > LONGEST:
         return question
     last = past[-1]
     if (swapped := _swapped(question)) is not None:
@@ -116,13 +120,13 @@ def _owns(after: str) -> bool:
 def antecedent(past: Sequence[Exchange], person: bool) -> str:
     """What a pronoun means: what the last question asked for, else what it was about; empty where nothing is found."""
     for exchange in reversed(past):
-        asked = names(exchange.question)
-        answered = [name for name in names(f"x {exchange.answer}") if not _within(name, exchange.question)]
+        asked = names(exchange.question[:READ])
+        answered = [name for name in names(f"x {exchange.answer[:READ]}") if not _within(name, exchange.question)]
         named = (person or _FOR_A_NAME.match(exchange.question)) and _short(exchange.answer)
         order = [*answered, *asked] if named else [*asked, *answered]
         if fitting := [name for name in order if not _is_date(name)]:
             return fitting[0]
-    return _subject(past[-1].question)
+    return _subject(past[-1].question[:READ])
 
 
 def hints(question: str, made: str, past: Sequence[Exchange]) -> tuple[str, ...]:
@@ -134,7 +138,7 @@ def hints(question: str, made: str, past: Sequence[Exchange]) -> tuple[str, ...]
     """
     if not past or made == question or _swapped(question) is not None:
         return ()
-    found = names(f"x {past[-1].answer}")
+    found = names(f"x {past[-1].answer[:READ]}")
     new = [one for one in found if not _is_date(one) and not _within(one, f"{past[-1].question}\n{made}")]
     return tuple(new[:MOST_HINTS])
 

@@ -7,6 +7,7 @@ others there is no second hop. The decision's weights were fitted on one half of
 questions and reported on the other, see docs/quality.md.
 """
 
+import asyncio
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from gateway.query.sentences import split
 from gateway.query.words import ASKING, names, stems, telling
 
 WIDTH = 3
+LONGEST = 1000
 READ = 3
 SENTENCES = 16
 NEED = 4.0
@@ -44,11 +46,14 @@ class Bridge:
 
     async def next(self, question: str, findings: Sequence[Finding]) -> tuple[str, ...]:
         """At most WIDTH queries, each a name with the words that its passage left open."""
+        if len(question) > LONGEST or not is_question(question) or is_chinese(question):
+            return ()
+        return await asyncio.to_thread(self._next, question, findings)
+
+    def _next(self, question: str, findings: Sequence[Finding]) -> tuple[str, ...]:
         hop = findings[-1].hop
         read = [one.passage for finding in findings if finding.hop == hop for one in finding.ranked[: _reads(hop)]]
-        if not is_question(question) or is_chinese(question) or not read:
-            return ()
-        if hop == 1 and need(question, read) < NEED:
+        if not read or (hop == 1 and need(question, read) < NEED):
             return ()
         asked = {finding.query for finding in findings}
         queries = (query_of(question, name) for name in bridges(question, read))

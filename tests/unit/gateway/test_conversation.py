@@ -1,5 +1,6 @@
 """What a question continues, and what of it is kept."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ from citemesh.client.types import Question
 from citemesh.errors import NotSupported, PreconditionFailed, Unavailable
 from gateway.query.flow import Flow
 from gateway.query.past import recent, tokens, told
-from gateway.query.standalone import Exchange
+from gateway.query.standalone import Exchange, standalone
 from gateway.threads.owner import Owner
 from gateway.threads.turn import Thread, Turn
 from tests.unit.gateway.asking import ASKED, said_by
@@ -105,6 +106,16 @@ def test_turns_in_a_row_are_one_and_an_answer_without_a_question_is_left_out() -
     first, second = told(history)
     assert first == Exchange("Who wrote Dracula?\nPlease.", "Bram\nStoker.")
     assert second.question.startswith("When was") and "he" not in second.question.split()
+
+
+@pytest.mark.parametrize("filler", ["What about x ? ", "A-B-C ", "it ", "水泵的", "x" * 50, "Of The De La "])
+def test_a_huge_history_takes_no_time(filler: str) -> None:
+    text = (filler * 40_000)[:32_768]
+    started = time.process_time()
+    past = told([("user", text), ("assistant", text)] * 50)
+    standalone(text, past)
+    standalone("How old is it?", past)
+    assert time.process_time() - started < 2.0
 
 
 @given(st.lists(st.tuples(st.text(max_size=200), st.text(max_size=200)), max_size=6), st.integers(0, 100))
