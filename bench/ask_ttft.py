@@ -98,8 +98,7 @@ async def one_process(mesh: Stack, state_dir: Path) -> AsyncIterator[Ask]:
     from bench.common.rooms.retrieval import copy_store, local_retrieval
     from bench.common.rooms.tokenizer import local_tokenizer
     from gateway.answering import Answering
-    from gateway.main import admission_of
-    from gateway.query.flow import Flow
+    from gateway.main import admission_of, flow_of
     from gateway.query.ports import Rooms
     from gateway.settings import GatewaySettings
 
@@ -112,7 +111,7 @@ async def one_process(mesh: Stack, state_dir: Path) -> AsyncIterator[Ask]:
             await stack.enter_async_context(local_generation()),
             await stack.enter_async_context(local_reranker()),
         )
-        yield Answering(Flow(rooms, settings.limits), admission_of(settings), settings.timeout_s).ask
+        yield Answering(flow_of(settings, rooms), admission_of(settings), settings.timeout_s).ask
 
 
 async def _ask(sides: Sequence[Asker], questions: Sequence[str], seed: int, kind: str = "questions") -> None:

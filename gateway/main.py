@@ -118,8 +118,8 @@ def admission_of(settings: GatewaySettings) -> Admission:
     return Admission(settings.concurrency, depths)
 
 
-def flow_of(settings: GatewaySettings, rooms: Rooms, threads: ThreadStore) -> Flow:
-    """The flow with the planner, the rewriter and the web search that the settings name."""
+def flow_of(settings: GatewaySettings, rooms: Rooms, threads: ThreadStore | None = None) -> Flow:
+    """The flow with the planner, the rewriter and the web search that the settings name; None keeps no threads."""
     if settings.web_search:
         web = SearXng(settings.web_search, settings.web_s)
         beside = WithWeb(rooms.retrieval, web, settings.web_collection, lambda name: current_reach().allows(name))

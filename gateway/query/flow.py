@@ -114,7 +114,7 @@ class Flow:
         await run.transcript.cite(await run.transcript.say(run.say("no_sources")))
 
     async def _done(self, run: Run) -> DoneEvent:
-        telemetry.count(run.finish, run.mode, run.usage)
+        telemetry.count(run.finish, run.mode, run.usage, run.cached)
         thread_id = await self._conversation.keep(run)
         done = DoneEvent(
             finish=run.finish,

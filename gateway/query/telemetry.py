@@ -77,8 +77,8 @@ def response(finish: str, usage: Usage) -> dict[str, str | int | Sequence[str]]:
     }
 
 
-def count(finish: str, mode: str, usage: Usage) -> None:
+def count(finish: str, mode: str, usage: Usage, cached: bool = False) -> None:
     """Counts an answer and its tokens."""
-    answers.add(1, {"finish": finish, "mode": mode})
+    answers.add(1, {"finish": finish, "mode": mode, "cached": cached})
     tokens.add(usage.prompt_tokens, {"direction": "in"})
     tokens.add(usage.completion_tokens, {"direction": "out"})
