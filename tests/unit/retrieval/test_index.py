@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import faiss
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -19,6 +20,12 @@ from services.retrieval.index.kinds import IndexChoice
 from services.retrieval.index.members import Members, Numbers
 from services.retrieval.index.rwlock import ReadWriteLock
 from services.retrieval.index.vectors import ReadVectors, VectorIndex
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    """FAISS' own threads wait for each other on a machine that runs other tests."""
+    faiss.omp_set_num_threads(1)
 
 
 def unit(count: int, dimension: int = 8, seed: int = 0) -> np.ndarray:
@@ -66,7 +73,7 @@ KINDS = ["flat", "hnsw", "ivf", "IVF16,Flat"]
 
 
 @pytest.mark.parametrize("kind", ["flat", "hnsw", "IVF16,Flat"])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.sets(st.integers(0, 399)), st.sets(st.integers(0, 399)), st.integers(1, 50))
 def test_it_agrees_with_numpy(kind: str, removed: set[int], allowed: set[int], limit: int) -> None:
     """Whatever was removed and whatever is allowed; searched so widely that a graph and lists miss nothing."""
@@ -147,9 +154,9 @@ def test_the_kind_goes_by_size() -> None:
 @pytest.mark.parametrize("kind", ["hnsw", "ivf", "flat"])
 def test_searches_see_nothing_wrong_during_switches_and_moves(kind: str) -> None:
     """A thread switches, compacts and moves without an end while others change and search, exactly all the while."""
-    choice = IndexChoice(ef_search=3000, probes=1.0)
-    index, vectors = VectorIndex(8, choice), unit(6000)
-    places = np.arange(6000, dtype=np.int64)
+    choice = IndexChoice(ef_search=1200, probes=1.0)
+    index, vectors = VectorIndex(8, choice), unit(3500)
+    places = np.arange(3500, dtype=np.int64)
     index.change(places[:1000], vectors[:1000])
     rounds = [0]
 
@@ -166,8 +173,8 @@ def test_searches_see_nothing_wrong_during_switches_and_moves(kind: str) -> None
         assert len(found) == 10
         assert set(index.search(vectors[at], 5, places[at : at + 1])) == {at}
 
-    with running(tend, search, search) as failures:
-        for start in range(1000, 6000, 50):
+    with running(tend, search) as failures:
+        for start in range(1000, 3500, 50):
             gone = range(start - 900, start - 850)
             index.change(places[start : start + 50], vectors[start : start + 50], gone)
             assert not set(gone) & set(index.search(vectors[gone[0]], 100))
@@ -177,7 +184,7 @@ def test_searches_see_nothing_wrong_during_switches_and_moves(kind: str) -> None
             time.sleep(0.01)
     assert not failures
     assert rounds[0] >= 2
-    assert index.numbers().tolist() == sorted({*range(100), *range(5100, 6000)})
+    assert index.numbers().tolist() == sorted({*range(100), *range(2600, 3500)})
 
 
 @contextmanager
