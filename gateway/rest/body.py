@@ -7,9 +7,11 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 
 from citemesh.errors import InvalidInput
+from gateway.query.question import check_whole
 from gateway.rest.errors import BodyTooLarge
 
 T = TypeVar("T")
+MOST_SHOWN = 80
 _NAMES = {
     str: "a text",
     bool: "true or false",
@@ -45,8 +47,17 @@ def optional(body: Mapping[str, Any], field: str, kind: type[T], default: T) -> 
 
 
 def as_kind(field: str, value: Any, kind: type[T]) -> T:
-    """The value where it is of a kind. Raises InvalidInput where it is not."""
+    """The value where it is of a kind, and a text where it is whole. Raises InvalidInput where it is not."""
+    if kind is str and isinstance(value, str):
+        check_whole(field, value)
     number = kind is float and isinstance(value, int)
     if (isinstance(value, kind) or number) and not (isinstance(value, bool) and kind is not bool):
         return kind(value) if number else value  # type: ignore[call-arg]  # float(int)
-    raise InvalidInput(field, f"is {json.dumps(value, ensure_ascii=False)[:80]}", f"send {_NAMES[kind]}")
+    raise InvalidInput(field, f"is {json.dumps(value, ensure_ascii=False)[:MOST_SHOWN]}", f"send {_NAMES[kind]}")
+
+
+def texts_by_name(field: str, value: Mapping[str, Any]) -> dict[str, str]:
+    """An object of texts. Raises InvalidInput naming the entry at fault."""
+    for name in value:
+        check_whole(field, name)
+    return {name: as_kind(f"{field}.{name[:MOST_SHOWN]}", text, str) for name, text in value.items()}

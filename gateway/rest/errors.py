@@ -105,4 +105,9 @@ def problem(error: Exception) -> Problem:
 def _told(error: errors.CiteMeshError, status: int) -> Problem:
     field = error.field if isinstance(error, errors.InvalidInput) else ""
     retry_after_s = error.retry_after_s if isinstance(error, errors.Retryable) else 0.0
-    return Problem(status, error.reason, error.message, field, error.remedy, retry_after_s)
+    return Problem(status, error.reason, whole(error.message), whole(field), whole(error.remedy), retry_after_s)
+
+
+def whole(text: str) -> str:
+    """The text with each half of a character (JSON can spell one, UTF-8 can't) written as an escape."""
+    return text.encode("utf-8", "backslashreplace").decode()

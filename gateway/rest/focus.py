@@ -5,7 +5,7 @@ from typing import Any
 
 from citemesh.client.types import MetadataCondition, SearchFilter
 from citemesh.errors import InvalidInput
-from gateway.rest.body import as_kind
+from gateway.rest.body import as_kind, texts_by_name
 from gateway.rest.fields import Fields
 
 RECENCIES = {
@@ -47,7 +47,7 @@ def search_filter(field: str, body: dict[str, Any]) -> SearchFilter:
             languages=LANGUAGES.of(body),
             published_after=moment(PUBLISHED_AFTER.name, PUBLISHED_AFTER.of(body)),
             published_before=moment(PUBLISHED_BEFORE.name, PUBLISHED_BEFORE.of(body)),
-            metadata={key: as_kind(f"metadata.{key[:80]}", value, str) for key, value in METADATA.of(body).items()},
+            metadata=texts_by_name(METADATA.name, METADATA.of(body)),
             conditions=tuple(_condition(f"conditions[{at}]", one) for at, one in enumerate(CONDITIONS.of(body))),
         )
     except InvalidInput as error:

@@ -8,6 +8,7 @@ from typing import Any
 from citemesh.errors import InvalidInput
 from gateway.query.question import MOST_TURNS, check_text
 from gateway.rest.body import as_kind
+from gateway.rest.errors import whole
 
 TEXT_PARTS = ("text", "input_text", "output_text")
 _MARKERS = re.compile(r"\s?\[\d{1,3}\]")
@@ -59,7 +60,7 @@ def _said(field: str, turns: Sequence[dict[str, Any]]) -> Iterable[_Message]:
 def _unused(field: str, roles: Sequence[Any], asked: int) -> Iterable[str]:
     for at, role in enumerate(roles):
         if role not in ("user", "assistant") or at > asked:
-            yield f"{field}[{at}] ({str(role)[:20]})"
+            yield f"{field}[{at}] ({whole(str(role)[:20])})"
 
 
 def _text(field: str, content: Any) -> str:

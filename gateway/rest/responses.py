@@ -17,7 +17,7 @@ from gateway.rest.answer import begin
 from gateway.rest.ask import in_words_of
 from gateway.rest.body import as_kind, read_object
 from gateway.rest.endpoint import JSON, SSE, Asking, Bounds, Endpoint
-from gateway.rest.errors import Problem
+from gateway.rest.errors import Problem, whole
 from gateway.rest.fields import Fields
 from gateway.rest.focus import language, search_filter
 from gateway.rest.gone import unless_gone
@@ -163,8 +163,8 @@ def search_tool(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def unused_tools(body: Mapping[str, Any]) -> list[str]:
     """Tools that are not called here."""
-    kinds = [one.get("type") if isinstance(one, dict) else None for one in TOOLS.of(body)]
-    return [f"{TOOLS.name}[{at}] ({str(kind)[:20]})" for at, kind in enumerate(kinds) if kind not in SEARCH_TOOLS]
+    kinds = enumerate(one.get("type") if isinstance(one, dict) else None for one in TOOLS.of(body))
+    return [f"{TOOLS.name}[{at}] ({whole(str(kind)[:20])})" for at, kind in kinds if kind not in SEARCH_TOOLS]
 
 
 def _filter(body: Mapping[str, Any], tool: Mapping[str, Any]) -> SearchFilter:

@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from citemesh.client.types import Upload
 from citemesh.errors import InvalidInput
-from gateway.rest.body import as_kind
+from gateway.rest.body import texts_by_name
 from gateway.rest.errors import BodyTooLarge
 from gateway.rest.fields import Fields
 
@@ -102,7 +102,6 @@ async def _file(at: int, file: UploadFile, about: dict[str, Any]) -> Named:
 
 
 def _upload(mark: str, data: bytes, name: str, media_type: str, about: dict[str, Any]) -> Upload:
-    metadata = METADATA.of(about)
     return Upload(
         correlation_id=mark,
         data=data,
@@ -111,5 +110,5 @@ def _upload(mark: str, data: bytes, name: str, media_type: str, about: dict[str,
         title=TITLE.of(about),
         uri=URI.of(about) or name,
         media_type=media_type,
-        metadata={key: as_kind(f"metadata.{key[:80]}", value, str) for key, value in metadata.items()},
+        metadata=texts_by_name(METADATA.name, METADATA.of(about)),
     )
