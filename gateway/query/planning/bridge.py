@@ -3,8 +3,7 @@
 "Who first led the association which published the Journal of X?" finds the journal; its passage names an association
 in the sentence that has most of the question's words. The next search is for that name and for the words that the
 passage left open. Decision and choice of names are heuristics for English and other languages with capitals; for
-others there is no second hop. The decision's weights were fitted on one half of a set of single-hop and multi-hop
-questions and reported on the other, see docs/quality.md.
+others there is no second hop. How its bounds were chosen stands in docs/quality.md.
 """
 
 import asyncio
