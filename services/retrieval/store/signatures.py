@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from services.retrieval import near
 from services.retrieval.engine import NewDocument
 
+_READ_AT_ONCE = 10_000
+"""SQLite takes 32,766 values in a statement."""
+
 
 def of_document(document: NewDocument) -> list[bytes]:
     """A signature of each chunk."""
@@ -22,6 +25,13 @@ def insert(connection: sqlite3.Connection, numbers: Sequence[int], made: Sequenc
 
 def read(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[bytes]:
     """Signatures in the order of the numbers; of a chunk that is gone by now, one that is near to nothing."""
+    known: dict[int, bytes] = {}
+    for start in range(0, len(numbers), _READ_AT_ONCE):
+        known |= _read(connection, numbers[start : start + _READ_AT_ONCE])
+    return [known.get(number) or number.to_bytes(16, "little") for number in numbers]
+
+
+def _read(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, bytes]:
     marks = ", ".join("?" * len(numbers))
     rows = connection.execute(
         f"SELECT chunk, signature FROM signatures WHERE chunk IN ({marks}) AND version = ?", [*numbers, near.VERSION]
@@ -32,4 +42,4 @@ def read(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[bytes]:
         marks = ", ".join("?" * len(missing))
         texts = connection.execute(f"SELECT id, text FROM chunks WHERE id IN ({marks})", missing)
         known.update((number, near.signature(text)) for number, text in texts)
-    return [known.get(number) or number.to_bytes(16, "little") for number in numbers]
+    return known
