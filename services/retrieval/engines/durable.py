@@ -7,6 +7,7 @@ the index and everything else from the store, so that a deleted chunk can't be a
 import asyncio
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -57,7 +58,7 @@ class DurableEngine:
     ) -> None:
         self._directory = directory
         self._copies = snapshots or directory.parent / "snapshots"
-        self._copying = asyncio.Lock()
+        self._copier: ThreadPoolExecutor | None = None
         self._readers = readers
         self._lock = StoreLock(directory / "lock")
         self._indexes = IndexKeeper(directory, snapshot_after, index or IndexChoice())
@@ -80,11 +81,15 @@ class DurableEngine:
         except BaseException:
             await self.close()
             raise
+        self._copier = ThreadPoolExecutor(1, thread_name_prefix="store-copier")
         self._tender = IndexTender(self._indexes, self._database.read_here, self._index_threads)
         self._tender.start()
 
     async def close(self) -> None:
         """Writes the snapshots and frees the store."""
+        if self._copier is not None:
+            await asyncio.to_thread(self._copier.shutdown, cancel_futures=True)
+            self._copier = None
         if self._tender is not None:
             await asyncio.to_thread(self._tender.stop)
             self._tender = None
@@ -177,8 +182,7 @@ class DurableEngine:
         def work() -> Copied:
             return database.read_here(lambda connection: copies.copy(connection, self._copies, collection))
 
-        async with self._copying:
-            return await asyncio.to_thread(work)
+        return await asyncio.get_running_loop().run_in_executor(self._copier, work)
 
     async def documents(self, collection: str, after: str, limit: int, table_id: str = "") -> tuple[DocumentInfo, ...]:
         """Lists documents."""

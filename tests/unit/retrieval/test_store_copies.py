@@ -88,6 +88,18 @@ async def test_copies_are_whole_while_everything_goes_on(tmp_path: Path) -> None
         await changing
 
 
+async def test_a_copy_that_nobody_waits_for_ends_before_the_store_closes(tmp_path: Path) -> None:
+    async with opened("durable", tmp_path / "store") as engine:
+        await fill(engine)
+        copying = [asyncio.create_task(engine.snapshot("")) for _ in range(3)]
+        await asyncio.sleep(0.001)
+        for task in copying:
+            task.cancel()
+        await asyncio.gather(*copying, return_exceptions=True)
+    for made in (tmp_path / "snapshots").glob("*"):
+        verify(made)
+
+
 def cut(copy: Path) -> None:
     path = copy / manifest.DATABASE
     path.write_bytes(path.read_bytes()[:-4096])
