@@ -1,7 +1,7 @@
 """The server: tools that search, ask and read, and documents as resources."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -110,10 +110,11 @@ def build(doors: Doors, timeout_s: float, version: str = "") -> MCPServer[Any]:
 
 async def _answer(doors: Doors, asked: Question, timeout_s: float, context: Context[Any, Any]) -> Answered:
     gathered, steps = Gathered(), 0
-    async for event in doors.query.ask(asked, timeout_s):
-        if note := gathered.take(event):
-            steps += 1
-            await context.report_progress(steps, message=note)
+    async with aclosing(doors.query.ask(asked, timeout_s)) as events:  # type: ignore[type-var]  # an async generator
+        async for event in events:
+            if note := gathered.take(event):
+                steps += 1
+                await context.report_progress(steps, message=note)
     if gathered.done is None:
         raise ToolError("the answer broke off")
     return gathered.answered(gathered.done)

@@ -22,7 +22,7 @@ from citemesh.mcp.doors import Doors
 from citemesh.mcp.server import build
 from tests.contract.gateway_room import Running
 from tests.contract.library_room import library
-from tests.contract.rest_room import ASKED, WOVEN
+from tests.contract.rest_room import ASKED, WOVEN, until
 
 TEXT = "# 茶道\n\nGreen tea wants water of eighty degrees 🍵.\n"
 ID = "manuals/../泵 1?.md"
@@ -110,6 +110,15 @@ async def test_ask_tells_its_progress(running: Running) -> None:
     notes = [message for _, message in told]
     assert notes[0] == f"Searching for: {ASKED}"
     assert notes[-1] == "It was built in 1987."
+
+
+async def test_who_gives_up_ends_the_work(running: Running) -> None:
+    running.mesh.generation.hang = True
+    async with connected(running) as client:
+        call_ = asyncio.create_task(client.call_tool("ask", {"question": ASKED}))
+        await until(lambda: running.mesh.generation.running)
+        call_.cancel()
+        await until(lambda: not running.mesh.generation.running)
 
 
 async def test_resources_are_read_by_their_address(running: Running) -> None:

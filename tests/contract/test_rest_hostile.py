@@ -27,7 +27,7 @@ VALUES: tuple[Any, ...] = (
     ),
 )
 VALID = {"query": ASKED, "input": ASKED, "prompt": ASKED, "messages": MESSAGES, "model": "citemesh", "name": "made"}
-TRIES = int(os.environ.get("HOSTILE_TRIES", "80"))
+TRIES = int(os.environ.get("HOSTILE_TRIES", "50"))
 
 
 @pytest.fixture
