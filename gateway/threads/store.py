@@ -19,6 +19,8 @@ from gateway.threads.turn import Page, Thread, Turn
 
 T = TypeVar("T")
 BUSY_S = 5.0
+TURN_BYTES = 4096
+"""What a turn is taken to need before it is there."""
 
 
 class ThreadStore:
@@ -76,9 +78,11 @@ class ThreadStore:
 
     async def room_for(self, owner: Owner, thread_id: str) -> None:
         """Checks that a thread takes one more turn. Raises NotFound, PreconditionFailed."""
-        thread, _ = await self.read(owner, thread_id, 0)
-        if thread.turns >= self._bounds.turns:
-            raise table.full(self._bounds)
+
+        def work(connection: sqlite3.Connection) -> None:
+            table.check_room(connection, table.find(connection, owner, thread_id), TURN_BYTES, self._bounds)
+
+        await self._write(work)
 
     async def list(self, owner: Owner, page_token: str = "", limit: int = 100) -> Page:
         """An owner's threads, newest first. Raises InvalidInput for a token that no answer gave."""

@@ -56,8 +56,7 @@ def add(connection: sqlite3.Connection, owner: Owner, thread_id: str, title: str
 
 def append(connection: sqlite3.Connection, thread: Thread, text: str, bounds: Bounds) -> None:
     """A turn at a thread's end. Raises PreconditionFailed where the thread is full."""
-    if thread.turns >= bounds.turns:
-        raise full(bounds)
+    check_room(connection, thread, len(text.encode()), bounds)
     used = tick(connection)
     connection.execute(
         "INSERT INTO turns SELECT ?, coalesce(max(place), 0) + 1, ? FROM turns WHERE thread = ?",
@@ -69,9 +68,12 @@ def append(connection: sqlite3.Connection, thread: Thread, text: str, bounds: Bo
     )
 
 
-def full(bounds: Bounds) -> PreconditionFailed:
-    """What a caller is told of a thread that takes no more."""
-    return PreconditionFailed("THREAD_FULL", f"the thread has {bounds.turns} turns, which is all", "start a new one")
+def check_room(connection: sqlite3.Connection, thread: Thread, size: int, bounds: Bounds) -> None:
+    """Raises PreconditionFailed where a thread takes no turn of so many bytes more."""
+    held = connection.execute("SELECT bytes FROM threads WHERE id = ?", (thread.thread_id,)).fetchone()[0]
+    if thread.turns >= bounds.turns or held + size > bounds.thread_bytes:
+        fault = f"the thread has {thread.turns} turns of {held} bytes, which is all that it may"
+        raise PreconditionFailed("THREAD_FULL", fault, "start a new one")
 
 
 def remove(connection: sqlite3.Connection, owner: Owner, thread_id: str) -> None:

@@ -125,6 +125,15 @@ async def test_a_full_thread_takes_no_more(tmp_path: Path) -> None:
         assert (await store.read(ANN, name))[0].turns == 2
 
 
+async def test_a_thread_stays_within_one_message(tmp_path: Path) -> None:
+    async with opened(tmp_path, Bounds(thread_bytes=6000)) as store:
+        name = await store.append(ANN, "", replace(TURN, answer="x" * 3000))
+        for call in (store.append(ANN, name, replace(TURN, answer="x" * 3000)), store.room_for(ANN, name)):
+            with pytest.raises(PreconditionFailed, match="start a new one"):
+                await call
+        assert (await store.read(ANN, name))[0].turns == 1
+
+
 async def test_a_callers_oldest_thread_gives_way_and_nobody_elses(tmp_path: Path) -> None:
     async with opened(tmp_path, Bounds(threads=2)) as store:
         theirs = await store.append(BOB, "", TURN)
