@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from citemesh.errors import InvalidInput
-from services.retrieval import lexical
+from services.retrieval import lexical, near
 from services.retrieval.engine import Chunk, DocumentInfo, Embedding, NewDocument, Place, TokenIds
 from services.retrieval.engines import milvus_filter
 from services.retrieval.engines.milvus_filter import key
@@ -71,11 +71,23 @@ def _chunk_row(chunk: Chunk, at: int, version: str) -> Row:
         "text": chunk.text,
         "words": indexed(" ".join((*chunk.place.headings, chunk.text))),
         "vectors_digest": chunk.token_vectors.digest,
+        "signature": _signature(chunk.text),
     } | token_fields(chunk.tokens)
     for name in ("text", "words", "place", "token_ids"):
         if (size := len(str(row[name]).encode("utf-8", "replace"))) > LONGEST:
             raise InvalidInput("chunk", f"its {name} takes {size} bytes, over Milvus's limit of {LONGEST}", _REMEDY)
     return row
+
+
+def _signature(text: str) -> str:
+    """By which near-duplicates are found, and how it was made."""
+    return f"{near.VERSION} {base64.b64encode(near.signature(text)).decode()}"
+
+
+def signature_of(row: Row) -> bytes:
+    """A chunk's signature; made anew where it was made in another way."""
+    made, _, packed = str(row["signature"]).partition(" ")
+    return base64.b64decode(packed) if made == near.VERSION else near.signature(row["text"])
 
 
 def token_fields(tokens: TokenIds) -> Row:

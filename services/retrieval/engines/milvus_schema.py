@@ -28,6 +28,7 @@ REGISTRY_FIELDS = ("name", "described", "state")
 DOCUMENT_FIELDS = ("id", "version", "described", "table")
 CHUNK_FIELDS = (
     "id", "document", "version", "chunk_id", "at", "place", "text", "token_ids", "tokens_digest", "vectors_digest",
+    "signature",
 )  # fmt: skip
 
 
@@ -40,6 +41,7 @@ _CHUNK_TEXTS = {
     "token_ids": LONGEST,
     "tokens_digest": 2 * KEY,
     "vectors_digest": 2 * KEY,
+    "signature": 1024,
 }
 
 

@@ -122,7 +122,7 @@ class MilvusSearch:
     def _folded(self, query: Query, ranked: Sequence["_Ranked"]) -> list["_Ranked"]:
         if query.keep_duplicates:
             return list(ranked[: query.top_k])
-        signatures = [near.signature(one.found.chunk.text) for one in ranked]
+        signatures = [rows.signature_of(one.row) for one in ranked]
         groups = near.fold(signatures, query.top_k, self._near_duplicate)
         return [
             replace(ranked[group.first], duplicates=tuple(
