@@ -26,6 +26,7 @@ from bench.common.stats import Estimate, difference, estimate, percentile, ratio
 from bench.speed import corpora, ingesting, mesh, peer, sizes
 from bench.speed.growth import exponent
 from bench.speed.sizes import Sized
+from citemesh.cli.stack import Stack
 from citemesh.errors import InvalidInput
 
 PARTS = ("index", "ingest", "peer")
@@ -135,7 +136,7 @@ def _tell_size(report: Report, sized: Sized) -> None:
 
 
 def _tell_sizes(report: Report, found: Sequence[Sized]) -> None:
-    columns = ("vectors", "index", "p50 ms: FAISS", "service", "p99 ms: FAISS", "service")
+    columns: Sequence[str] = ("vectors", "index", "p50 ms: FAISS", "service", "p99 ms: FAISS", "service")
     rows: list[tuple[Cell, ...]] = []
     for it in found:
         taken = (it.raw_one, it.service_one)
@@ -161,7 +162,7 @@ def _tell_sizes(report: Report, found: Sequence[Sized]) -> None:
 
 def _tell_growth(report: Report, found: Sequence[Sized]) -> None:
     counts = [it.count for it in found]
-    costs = {
+    costs: dict[str, list[float]] = {
         "p50 of one search, FAISS alone": [percentile(it.raw_one, 0.5) for it in found],
         "p50 of one search, service": [percentile(it.service_one, 0.5) for it in found],
         "a search of a batch, FAISS alone": [percentile(it.raw["batch"], 0.5) for it in found],
@@ -178,7 +179,7 @@ def _tell_growth(report: Report, found: Sequence[Sized]) -> None:
     report.answer(MEMORY, Estimate(gib, gib, gib, 1))
 
 
-async def _ingest(report: Report, stack: mesh.Stack) -> None:
+async def _ingest(report: Report, stack: Stack) -> None:
     rounds, pages = report.options.pick(1, 1), report.options.pick(*PAGES)
     report.setting |= {"pages": pages}
     found = []
@@ -195,7 +196,7 @@ async def _ingest(report: Report, stack: mesh.Stack) -> None:
     report.tables.append(Table("Taken in", ("pages", "MB", "chunks", "seconds", "KiB of disk a chunk"), rows))
 
 
-async def _peer(report: Report, stack: mesh.Stack) -> None:
+async def _peer(report: Report, stack: Stack) -> None:
     rounds = report.options.pick(8, 4)
     report.setting |= {"peer_rounds": rounds, "top_k": peer.TOP_K, "precision": peer.precision()}
     for judged in corpora.chosen(report.options.quick):

@@ -130,9 +130,9 @@ def app_of(collection: chromadb.Collection, embedder: Embedder) -> Flask:
         )
         return jsonify(
             ids=found["ids"][0],
-            documents=found["documents"][0],
-            scores=[1 - distance for distance in found["distances"][0]],
-            metadatas=found["metadatas"][0],
+            documents=(found["documents"] or [[]])[0],
+            scores=[1 - distance for distance in (found["distances"] or [[]])[0]],
+            metadatas=(found["metadatas"] or [[]])[0],
         )
 
     return app

