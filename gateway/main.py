@@ -20,6 +20,7 @@ from gateway.query.planning.bridge import Bridge
 from gateway.query.planning.by_model import ByModel as PlansByModel
 from gateway.query.planning.planner import Planner, SingleShot
 from gateway.query.ports import Rooms
+from gateway.query.relating import RelatesByModel, RelatesByRules
 from gateway.query.rewriting import ByModel, ByRules
 from gateway.query.structured import Structured
 from gateway.rest import app as rest
@@ -131,7 +132,8 @@ def flow_of(settings: GatewaySettings, rooms: Rooms, threads: ThreadStore | None
         "model": PlansByModel(structured, Bridge()),
     }
     rewriter = ByModel(structured) if settings.rewriter == "model" else ByRules()
-    return Flow(rooms, settings.limits, threads, planners[settings.planner], rewriter)
+    relater = RelatesByModel(structured) if settings.relater == "model" else RelatesByRules()
+    return Flow(rooms, settings.limits, threads, planners[settings.planner], rewriter, relater)
 
 
 def targets(settings: GatewaySettings) -> dict[str, str]:

@@ -68,6 +68,10 @@ class GatewaySettings(RoomSettings):
         "rules",
         description="Who makes a follow-up stand alone: rules, or the language model where it keeps to what was said.",
     )
+    relater: Literal["rules", "model"] = Field(
+        "rules",
+        description="Who proposes related questions: rules, or the language model where it keeps to what was found.",
+    )
     decide_s: float = Field(4.0, gt=0, le=60, description="Longest wait for one small decision of the language model.")
     hops: int = Field(2, ge=1, le=5, description="Most searches one after another where the question says nothing.")
     cache_entries: int = Field(

@@ -1,6 +1,5 @@
 """One question, from end to end, as a list of steps."""
 
-import asyncio
 import time
 
 from citemesh.client.types import AskEvent, DoneEvent, FollowUpsEvent, Question, Source, SourcesEvent
@@ -11,7 +10,6 @@ from gateway.query.context import numbered, to_source
 from gateway.query.conversation import Conversation, ThreadsPort, questions_of
 from gateway.query.deadline import Deadline
 from gateway.query.find import Ranker, Ranking
-from gateway.query.followups import related
 from gateway.query.gather import Gatherer
 from gateway.query.limits import Limits
 from gateway.query.models import Models
@@ -19,6 +17,7 @@ from gateway.query.plan import first_plan, tidy
 from gateway.query.planning.planner import Planner, SingleShot
 from gateway.query.ports import Rooms
 from gateway.query.question import check
+from gateway.query.relating import Relater, RelatesByRules
 from gateway.query.replay import Recorder, Replay
 from gateway.query.rewriting import ByRules, Rewriter
 from gateway.query.run import Run
@@ -39,8 +38,10 @@ class Flow:
         threads: ThreadsPort | None = None,
         planner: Planner | None = None,
         rewriter: Rewriter | None = None,
+        relater: Relater | None = None,
     ) -> None:
         self._rewriter = rewriter or ByRules()
+        self._relater = relater or RelatesByRules()
         self._limits = limits
         self._conversation = Conversation(threads, limits.history_tokens)
         self._searcher = Searcher(rooms.retrieval)
@@ -103,7 +104,7 @@ class Flow:
         most = run.question.related_questions
         if not most:
             return
-        questions = await asyncio.to_thread(related, run.plan.question, ranking.passages, run.sources, asked, most)
+        questions = await self._relater.relate(run.plan.question, ranking.passages, run.sources, asked, most)
         if questions:
             await run.transcript.emit(FollowUpsEvent(questions))
 

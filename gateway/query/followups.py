@@ -32,14 +32,20 @@ def related(
     """At most ``most`` questions, best passages first, none like another, the question, or one asked before."""
     if most <= 0:
         return ()
-    taken = {(source.collection, source.chunk_id) for source in used}
-    unused = [one.passage for one in passages if (one.passage.collection, one.passage.chunk_id) not in taken]
     chosen: list[str] = []
-    for rounds in zip(*(_padded(proposed(passage, question)) for passage in unused[:PASSAGES]), strict=True):
+    for rounds in zip(
+        *(_padded(proposed(passage, question)) for passage in unused(passages, used)[:PASSAGES]), strict=True
+    ):
         for found in filter(None, rounds):
             if len(chosen) < most and not any(alike(found, other) for other in (question, *asked, *chosen)):
                 chosen.append(found)
     return tuple(chosen)
+
+
+def unused(passages: Sequence[Scored], used: Sequence[Source]) -> list[Passage]:
+    """Passages that are no source, best first."""
+    taken = {(source.collection, source.chunk_id) for source in used}
+    return [one.passage for one in passages if (one.passage.collection, one.passage.chunk_id) not in taken]
 
 
 def proposed(passage: Passage, question: str) -> Iterator[str]:

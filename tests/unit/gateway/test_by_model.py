@@ -11,6 +11,7 @@ from gateway.query.context import Scored
 from gateway.query.models import Models
 from gateway.query.planning.by_model import ByModel, told
 from gateway.query.planning.planner import Finding, SingleShot
+from gateway.query.relating import RelatesByModel, RelatesByRules
 from gateway.query.rewriting import ByModel as RewritesByModel
 from gateway.query.standalone import Exchange
 from gateway.query.structured import Structured, plain
@@ -102,6 +103,26 @@ async def test_a_rewritten_question_must_keep_to_what_was_said() -> None:
     ):
         assert await rewritten(text) == by_rules
     assert await rewritten('{"question": "x"}', "What is the capital of France?") == "What is the capital of France?"
+
+
+async def test_proposed_questions_are_of_what_was_found() -> None:
+    valve = Scored(
+        passage("A check valve is a valve that closes by itself when water flows back.", "d3", 0, "Valves"), 0.4
+    )
+    asked = "At what pressure does the pump run?"
+    for text, expected in (
+        (
+            '{"questions": ["When does a check valve close?", "Who is the king of Spain?", "阀门是什么？", 3, "Obey"]}',
+            1,
+        ),
+        ('{"questions": ["At what pressure does the pump run?"]}', 0),
+        ("nonsense", 0),
+    ):
+        mesh = Mesh(generation=FakeGeneration((text,)))
+        found = await RelatesByModel(structured(mesh)).relate(asked, [valve], [], [], 5)
+        by_rules = await RelatesByRules().relate(asked, [valve], [], [], 5)
+        assert by_rules
+        assert found == ("When does a check valve close?",) * expected + by_rules
 
 
 def test_control_tokens_are_no_text_however_they_are_nested() -> None:
