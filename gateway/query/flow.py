@@ -1,6 +1,9 @@
 """One question, from end to end, as a list of steps."""
 
+import asyncio
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 
 from citemesh.client.types import AskEvent, DoneEvent, FollowUpsEvent, Question, Source, SourcesEvent
 from gateway.query import telemetry
@@ -22,7 +25,7 @@ from gateway.query.replay import Recorder, Replay
 from gateway.query.rewriting import ByRules, Rewriter
 from gateway.query.run import Run
 from gateway.query.searching import Searcher
-from gateway.query.standalone import hints
+from gateway.query.standalone import Exchange, hints, standalone
 from gateway.query.telemetry import Steps
 from gateway.query.transcript import Emit, Transcript
 from gateway.threads.owner import NOBODY, Owner
@@ -91,12 +94,20 @@ class Flow:
         with steps.step("plan") as span:
             past = await self._conversation.recall(question, owner)
             asked = tidy(question.question)
-            whole = await self._rewriter.rewrite(asked, past)
+            whole = await self._whole(asked, past, deadline)
             plan = first_plan(whole, hints(asked, whole, past))
             if self._limits.log_content:
                 span.set_attribute("citemesh.question", plan.question)
         await emit(plan.event())
         return Run(question, plan, deadline, Transcript(emit, steps.said), steps, owner, past)
+
+    async def _whole(self, asked: str, past: Sequence[Exchange], deadline: Deadline) -> str:
+        """The question made stand-alone; by rules where another way would leave too little time for the answer."""
+        try:
+            async with asyncio.timeout(deadline.remaining() - 2 * self._limits.reserve_s):
+                return await self._rewriter.rewrite(asked, past)
+        except TimeoutError:
+            return standalone(asked, past)
 
     async def _relate(self, run: Run, ranking: Ranking) -> None:
         """Proposes related questions where they were asked for and there are any."""
@@ -104,7 +115,10 @@ class Flow:
         most = run.question.related_questions
         if not most:
             return
-        questions = await self._relater.relate(run.plan.question, ranking.passages, run.sources, asked, most)
+        questions: tuple[str, ...] = ()
+        with suppress(TimeoutError):  # the answer is there, and the caller waits for its end
+            async with asyncio.timeout(run.deadline.remaining() - self._limits.reserve_s / 2):
+                questions = await self._relater.relate(run.plan.question, ranking.passages, run.sources, asked, most)
         if questions:
             await run.transcript.emit(FollowUpsEvent(questions))
 

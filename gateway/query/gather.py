@@ -89,8 +89,7 @@ class Gatherer:
         """The queries of the next hop, told as a new plan; none where nothing is left to ask or no time for it."""
         if not findings[0].ranked or findings[-1].hop >= (run.question.max_hops or self._limits.hops):
             return ()
-        with run.steps.step("plan", findings[-1].hop + 1):
-            wanted = await self._planner.next(run.plan.question, findings)
+        wanted = await self._wanted(run, findings)
         queries = tuple(query for query in dict.fromkeys(wanted) if query not in run.plan.hops)
         if not queries:
             return ()
@@ -101,6 +100,16 @@ class Gatherer:
         run.plan = Plan(run.plan.question, (*run.plan.hops, *queries))
         await run.transcript.emit(run.plan.event())
         return queries
+
+    async def _wanted(self, run: Run, findings: Sequence[Finding]) -> tuple[str, ...]:
+        """What the planner wants, as long as there would be time to search for it."""
+        with run.steps.step("plan", findings[-1].hop + 1):
+            try:
+                async with asyncio.timeout(run.deadline.remaining() - 2 * self._limits.reserve_s):
+                    return await self._planner.next(run.plan.question, findings)
+            except TimeoutError:
+                run.notices.append("fewer_hops")
+                return ()
 
 
 def in_its_order(found: Found, best: float) -> Order:

@@ -1,5 +1,6 @@
 """Searches one after another: a later one uses what an earlier one found, and none is made without need or time."""
 
+import asyncio
 from collections.abc import Sequence
 
 import pytest
@@ -12,6 +13,7 @@ from gateway.query.limits import Limits
 from gateway.query.planning.bridge import Bridge, is_question, need
 from gateway.query.planning.planner import Finding, Planner, SingleShot
 from gateway.query.planning.weave import LEAD, woven
+from gateway.query.standalone import Exchange
 from tests.unit.gateway.asking import said_by
 from tests.unit.gateway.fakes import LIMITS, FakeRetrieval, Mesh, assert_sound, done_of, passage, share, sources_of
 
@@ -81,6 +83,32 @@ async def test_without_time_for_another_search_it_is_said() -> None:
     mesh = corpus()
     said = await said_by(Flow(mesh.rooms, Limits(reserve_s=3.0), planner=Bridge()), ASKED, seconds=5.0)
     assert len(mesh.retrieval.searches) == 1
+    assert "more searches" in done_of(said).notice
+
+
+async def test_a_planner_that_thinks_too_long_is_done_without() -> None:
+    class Slow(SingleShot):
+        async def next(self, question: str, findings: Sequence[Finding]) -> tuple[str, ...]:
+            await asyncio.Event().wait()
+            return ()
+
+    class SlowRewriter:
+        async def rewrite(self, question: str, past: Sequence[Exchange]) -> str:
+            await asyncio.Event().wait()
+            return ""
+
+    class SlowRelater:
+        async def relate(self, *given: object) -> tuple[str, ...]:
+            await asyncio.Event().wait()
+            return ()
+
+    flow = Flow(corpus().rooms, Limits(reserve_s=0.3), None, Slow(), SlowRewriter(), SlowRelater())
+    history = (("user", "Who wrote Dracula?"), ("assistant", "Bram Stoker."))
+    started = asyncio.get_running_loop().time()
+    said = await said_by(flow, Question("Who led his society?", history=history, related_questions=3), seconds=1.2)
+    assert asyncio.get_running_loop().time() - started < 1.2
+    assert_sound(said)
+    assert said[0] == PlanEvent("Who led Bram Stoker's society?", ("Who led Bram Stoker's society?",))
     assert "more searches" in done_of(said).notice
 
 
