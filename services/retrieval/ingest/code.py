@@ -43,7 +43,7 @@ _INTERPRETERS = {"python": "python", "bash": "shell", "sh": "shell", "zsh": "she
                  "elixir": "elixir", "groovy": "groovy", "swift": "swift", "julia": "julia"}  # fmt: skip
 _SHEBANG = re.compile(r"#!\s*(?:\S*/)?([^/\s]+)(?!\S)(?:[ \t]+(?:-\S+[ \t]+)*(\S+))?")
 _LONGEST_SHEBANG = 200
-_GAP = re.compile(r"\n(?:[ \t]*\n)+(?=\S)")
+_GAP = re.compile(r"\n[ \t]*\n\s*")
 _CLOSING = ("}", ")", "]", "end", "else", "catch", "finally", "fi", "done", "esac")
 
 
@@ -67,7 +67,7 @@ def _blocks(text: str) -> list[Block]:
     blocks: list[Block] = []
     start = 0
     for gap in _GAP.finditer(text):
-        if not text.startswith(_CLOSING, gap.end()):
+        if text[gap.end() - 1] == "\n" and not text.startswith(_CLOSING, gap.end()):
             _add(blocks, text, start, gap.start())
             start = gap.end()
     _add(blocks, text, start, len(text))

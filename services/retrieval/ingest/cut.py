@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 Span = tuple[int, int]
 
-_SENTENCE_END = re.compile(r"[。！？；｡]+[”’」』）》\"')\]]*|[.!?…।؟۔]+[\"'”’)\]]*(?=\s)|\n+")
+_SENTENCE_END = re.compile(r"[。！？；｡]+[”’」』）》\"')\]]*|(?<![.!?…।؟۔])[.!?…।؟۔]++[\"'”’)\]]*+(?=\s)|\n+")
 _JOINER = "\u200d"
 _LONGEST_CHARACTER = 32
 _PREFERRED = 4

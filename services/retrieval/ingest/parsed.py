@@ -7,7 +7,8 @@ from typing import Literal
 
 Kind = Literal["heading", "paragraph", "code", "table", "comment"]
 
-_PARAGRAPH = re.compile(r"\S(?:[^\n]|\n(?![^\S\n]*\n))*")
+_WORD = re.compile(r"\S")
+_GAP = re.compile(r"\n[^\S\n]*\n\s*")
 _UNTELLABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -55,8 +56,14 @@ class Parsed:
 
 def paragraphs(text: str, start: int = 0, end: int | None = None) -> Iterator[Block]:
     """Stretches between empty lines."""
-    for match in _PARAGRAPH.finditer(text, start, len(text) if end is None else end):
-        yield Block(match.start(), match.end())
+    end = len(text) if end is None else end
+    first = _WORD.search(text, start, end)
+    at = first.start() if first else end
+    for gap in _GAP.finditer(text, at, end):
+        yield Block(at, gap.start())
+        at = gap.end()
+    if at < end:
+        yield Block(at, at + len(text[at:end].rstrip()))
 
 
 def clean(text: str) -> str:

@@ -101,8 +101,20 @@ def test_sentences_cover(source: str) -> None:
         "# a\n" * 40_000,
         "| a |\n" * 50_000,
         "a. " * 200_000,
+        "." * 400_000,
     ],
-    ids=["one word", "chinese", "emoji", "accents", "hebrew", "newlines", "headings", "table rows", "sentences"],
+    ids=[
+        "one word",
+        "chinese",
+        "emoji",
+        "accents",
+        "hebrew",
+        "newlines",
+        "headings",
+        "table rows",
+        "sentences",
+        "dots",
+    ],
 )
 def test_large_and_hostile_texts_are_cut_in_linear_time(source: str) -> None:
     pieces = check(markdown.parse(source), ChunkSize(256, 32))

@@ -13,7 +13,7 @@ from services.retrieval.ingest.describe import described
 from services.retrieval.ingest.detect import detect
 from services.retrieval.ingest.encoding import decode
 from services.retrieval.ingest.language import language_of
-from services.retrieval.ingest.parsed import IngestFault, Parsed
+from services.retrieval.ingest.parsed import IngestFault, Parsed, paragraphs
 from services.retrieval.ingest.read import read
 from services.retrieval.ingest.upload import Header, Upload
 
@@ -377,3 +377,17 @@ def test_a_page_says_where_it_is_and_when_it_was_published() -> None:
 def test_hostile_descriptions_of_pages_say_nothing(script: str) -> None:
     parsed = html.parse(f'<script type="application/ld+json">{script}</script><p>Words.</p>')
     assert (parsed.text, parsed.published) == ("Words.", "")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("", []),
+        (" \n\t\n ", []),
+        ("\n\n a b \nc\n \n\n  d\n", ["a b \nc", "d"]),
+        ("a\n\n\n\nb", ["a", "b"]),
+        ("a\n \nb\n\t", ["a", "b"]),
+    ],
+)
+def test_paragraphs_are_apart_by_empty_lines(source: str, expected: list[str]) -> None:
+    assert [source[it.start : it.end] for it in paragraphs(source)] == expected
