@@ -177,9 +177,8 @@ class TestVllm:
     async def test_what_is_written_follows_a_grammar(self, running: Running) -> None:
         text = text_of(await running.write(running.work(max_tokens=30, grammar='root ::= ("yes " | "no ")+')))
         assert set(text.split()) <= {"yes", "no"}
-        for bad in ({"grammar": "root ::= ("}, {"json_schema": '{"type": 3}'}):
-            with pytest.raises(InvalidInput, match="sampling"):
-                await running.write(running.work(max_tokens=8, **bad))
+        with pytest.raises(InvalidInput):
+            await running.write(running.work(max_tokens=8, grammar="root ::= ("))
 
     async def test_errors_of_vllm_become_those_of_citemesh(self, running: Running) -> None:
         from vllm.exceptions import QueueOverflowError, VLLMValidationError

@@ -232,6 +232,7 @@ def _field(fault: Any) -> str:
     """Return the request's field that vLLM complains about."""
     parameter = fault.parameter or ""
     known = ("temperature", "top_p", "max_tokens", "stop", "seed", "repetition_penalty")
-    if parameter == "structured_outputs":
-        return "sampling.grammar or sampling.json_schema"
+    said = str(fault.args[0]).lower()
+    if not parameter and ("grammar" in said or "structured" in said):  # of these vLLM names no parameter
+        return "sampling.json_schema" if "json" in said else "sampling.grammar"
     return f"sampling.{parameter}" if parameter in known else "prompt"
