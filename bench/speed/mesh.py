@@ -23,8 +23,9 @@ def topology() -> Topology:
 
 @asynccontextmanager
 async def searching_mesh(folder: Path) -> AsyncIterator[Stack]:
-    """Started, with sidecars and the identity policy."""
-    async with bench_mesh(StackOptions(state_dir=folder), topology()) as stack:
+    """Started, with sidecars and the identity policy; it keeps no queries, as several sides may ask the same."""
+    options = StackOptions(state_dir=folder, env={"CITEMESH_RETRIEVAL_CACHED_QUERIES": "0"})
+    async with bench_mesh(options, topology()) as stack:
         yield stack
 
 

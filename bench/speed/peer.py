@@ -2,7 +2,7 @@
 
 CiteMesh is the retrieval room with the real model behind its sidecar with the identity policy, asked over gRPC by one
 channel. The peer is asked over HTTP/1.1 with connections that are kept. Callers are in the bench's process. Each
-question is asked once of each side, so that no cache answers.
+question is asked once of each side, and CiteMesh's cache of queries is off.
 """
 
 import asyncio
