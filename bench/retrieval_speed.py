@@ -198,6 +198,7 @@ async def _ingest(report: Report, stack: Stack) -> None:
 
 async def _peer(report: Report, stack: Stack) -> None:
     rounds = report.options.pick(8, 4)
+    servers = ("waitress",) if report.options.quick else ("waitress", "flask")
     report.setting |= {"peer_rounds": rounds, "top_k": peer.TOP_K, "precision": peer.precision()}
     for judged in corpora.chosen(report.options.quick):
         async with AsyncExitStack() as open_:
@@ -208,7 +209,7 @@ async def _peer(report: Report, stack: Stack) -> None:
             collection = "".join(letter for letter in judged.name if letter.isalnum())
             ours = await peer.citemesh("CiteMesh", client, judged, collection)
             past = peer.Side("CiteMesh, past the sidecar", peer.asking(direct, collection), ours.ingest_s)
-            theirs = await open_.enter_async_context(peer.peers(judged, folder, peer.precision()))
+            theirs = await open_.enter_async_context(peer.peers(judged, folder, peer.precision(), servers))
             await peer.compare([ours, past, *theirs], judged, rounds, report.options.seed)
         _tell_peer(report, judged.name, [ours, past, *theirs])
 

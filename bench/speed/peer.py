@@ -127,11 +127,13 @@ def precision() -> str:
 
 
 @asynccontextmanager
-async def peers(judged: JudgedSet, folder: Path, precision: str) -> AsyncIterator[list[Side]]:
+async def peers(
+    judged: JudgedSet, folder: Path, precision: str, servers: Sequence[str] = ("waitress", "flask")
+) -> AsyncIterator[list[Side]]:
     """The peer behind waitress, and behind Flask's own server, each with the documents."""
     async with AsyncExitStack() as stack:
         sides = []
-        for server in ("waitress", "flask"):
+        for server in servers:
             sides.append(await stack.enter_async_context(_peer(judged, folder / server, server, precision)))
         yield sides
 
