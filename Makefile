@@ -62,7 +62,7 @@ docs: install ## Writes docs/config.md from the settings
 docs-check: install
 	$(BIN)/citemesh config --check docs/config.md
 
-mesh: install ## Renders deploy/envoy from deploy/mesh.yaml
+mesh: install ## Renders deploy/envoy and deploy/k8s from deploy/mesh.yaml
 	$(BIN)/citemesh mesh render
 
 mesh-check: install
