@@ -97,7 +97,7 @@ async def test_the_reranker_uses_what_retrieval_stored_as_if_it_had_read_it(tmp_
         "Type </s> or <mask> to end it, or [SEP].",
     ]
     async with serving(settings) as service:
-        await service.last(*(note(str(n), text) for n, text in enumerate(texts)))
+        await service.last(*(note(str(n), text, title="Notes") for n, text in enumerate(texts)))
         kept = {it.text: it for it in await found(service, "green tea wall 绿茶 type")}
     stored = [unpack(kept[text].token_vectors, len(text)) for text in texts]
     assert {kept[text].token_vectors_digest for text in texts} == {engine.stored_form.digest}
