@@ -49,7 +49,7 @@ from gateway.query.transcript import Transcript
 from gateway.settings import GatewaySettings
 
 SINGLE_HOP, MULTI_HOP = "xquad-en", "multihop"
-SINGLE_QUERIES, QUICK_QUERIES = 200, 20
+SINGLE_QUERIES, QUICK_QUERIES, QUICK_DOCUMENTS = 200, 25, 120
 SLOWER = 1.2
 ASK_S = 60.0
 
@@ -85,15 +85,25 @@ async def measure(options: Options) -> Found:
     chance = random.Random(options.seed)
     async with rooms.rooms(options.keep) as mesh:
         for name, most in ((MULTI_HOP, 1000), (SINGLE_HOP, SINGLE_QUERIES)):
-            judged = SETS[name]()
+            judged = chosen(SETS[name](), QUICK_QUERIES if options.quick else most, options.quick, chance)
             collection, seconds = await rooms.fill(mesh, judged)
             show.say(f"{name}: {len(judged.documents)} documents ({seconds:.0f} s)")
-            asked = chance.sample(judged.queries, min(QUICK_QUERIES if options.quick else most, len(judged.queries)))
-            found[name] = await planned(mesh, collection, asked, chance)
-            report(replace(judged, queries=asked), found[name], options.seed)
-            if name == MULTI_HOP:
-                found["follow-ups"] = await followed(mesh, collection, options, chance)
+            found[name] = await planned(mesh, collection, judged.queries, chance)
+            report(judged, found[name], options.seed)
+            if name == MULTI_HOP and not options.quick:
+                found["follow-ups"] = await followed(mesh, collection, options)
     return found
+
+
+def chosen(judged: JudgedSet, most: int, quick: bool, chance: random.Random) -> JudgedSet:
+    """At most so many queries; for a quick look, their own documents and a few others."""
+    queries = chance.sample(judged.queries, min(most, len(judged.queries)))
+    documents = judged.documents
+    if quick:
+        wanted = set().union(*(asked.relevant for asked in queries))
+        others = {it.id for it in chance.sample(documents, min(QUICK_DOCUMENTS, len(documents)))}
+        documents = [it for it in documents if it.id in wanted | others]
+    return replace(judged, documents=documents, queries=queries)
 
 
 async def planned(mesh: Mesh, collection: str, asked: Sequence[Asked], chance: random.Random) -> dict[str, Judged]:
@@ -119,10 +129,9 @@ async def _gather(gatherer: Gatherer, question: Question, hops: int) -> list[str
     return [one.passage.document_id for one in (await gatherer.gather(run)).passages]
 
 
-async def followed(mesh: Mesh, collection: str, options: Options, chance: random.Random) -> dict[str, Judged]:
+async def followed(mesh: Mesh, collection: str, options: Options) -> dict[str, Judged]:
     """Follow-ups, searched in three forms."""
     pairs = follow_ups()
-    pairs = chance.sample(pairs, min(QUICK_QUERIES, len(pairs))) if options.quick else pairs
     limits = load(GatewaySettings).limits
     gatherer = Gatherer(Searcher(mesh.retrieval), Ranker(mesh.reranker, limits), SingleShot(), limits)
     answers = {name: Answers() for name in ("as asked", "stand-alone", "right name")}
