@@ -41,6 +41,6 @@ class RerankerSettings(RoomSettings):
         30.0, gt=0, le=600, description="Seconds for a call whose caller gave no deadline, and most for any."
     )
     blend_weight: float = Field(
-        0.5, ge=0, le=1, description="Share of the model's score in the order; the rest is the retrieval score's."
+        0.2, ge=0, le=1, description="Share of the model's score in the order; the rest is the retrieval score's."
     )
     threshold: float = Field(0.5, gt=0, lt=1, description="Score from which a passage counts as supporting a sentence.")
