@@ -85,7 +85,7 @@ def _engines(report: Report, torch: Encoder, onnx: Encoder, texts: list[str], qu
 async def _ingests(report: Report, encoder: Encoder, texts: list[str], queries: list[str]) -> None:
     """Passages with one worker and two, more or less nice, while queries arrive one after another."""
     rounds = report.options.pick(6, 2)
-    ways = {(workers, nice): ([], []) for workers, nice in ((1, 5), (2, 0), (2, 5), (2, 10))}  # type: ignore[var-annotated]  # two lists of seconds
+    ways = {(workers, nice): ([], []) for workers, nice in ((1, 10), (2, 0), (2, 5), (2, 10))}  # type: ignore[var-annotated]  # two lists of seconds
     alone: list[float] = []
     with show.progress("ingests", rounds * len(ways)) as step:
         for number in range(rounds):
@@ -98,7 +98,7 @@ async def _ingests(report: Report, encoder: Encoder, texts: list[str], queries: 
                 asked.append(median(waits))
                 await queue.stop()
                 step()
-    one, two = ways[1, 5], ways[2, 5]
+    one, two = ways[1, 10], ways[2, 10]
     report.answer(WORKERS, ratio(two[0], one[0], report.options.seed))
     report.answer(BESIDE, ratio(two[1], alone[: len(two[1])], report.options.seed))
     rows: list[list[Cell]] = [

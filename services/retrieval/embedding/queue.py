@@ -40,7 +40,7 @@ class Load:
 
     batch_tokens: int = 4096
     workers: int = 1
-    nice: int = 5
+    nice: int = 10
     max_queries: int = 256
     max_passages: int = 1024
     window_s: float = 0.002
