@@ -167,6 +167,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = options(arguments)
     try:
         found = asyncio.run(measure(given))
+    except KeyboardInterrupt:
+        show.errors.print("retrieval_quality: ended before it was done; with --keep the store goes on", style="red")
+        return 130
     except CiteMeshError as error:
         show.errors.print(f"retrieval_quality: {error}", style="red", markup=False)
         return 1
