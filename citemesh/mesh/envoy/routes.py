@@ -105,16 +105,17 @@ _RETRY: Json = {
 
 
 def _grpc(match: Json, cluster: _Cluster | str, timeout_s: float, retry: Json | None = None) -> Json:
-    """A gRPC route, whose calls end after `timeout_s`.
+    """A gRPC route. The caller's `grpc-timeout` is its deadline, or `timeout_s` where that is shorter or none came.
 
-    The caller's own deadline passes through: caller and app keep it by themselves. A sidecar that kept it too would
-    now and then be the first, by milliseconds, and break a stream off with a reset that callers read as UNAVAILABLE.
+    Without `grpc_timeout_header_max` Envoy would write `timeout_s` over the caller's `grpc-timeout`, and the app would
+    work on for a caller that is long gone.
     """
+    limit = duration(timeout_s)
     name, hashed_by = cluster if isinstance(cluster, _Cluster) else _Cluster(cluster)
     action: Json = {
         "cluster": name,
         "timeout": "0s",  # would count from the request's end; the stream's whole life is what is bounded
-        "max_stream_duration": {"max_stream_duration": duration(timeout_s)},
+        "max_stream_duration": {"max_stream_duration": limit, "grpc_timeout_header_max": limit},
     }
     if hashed_by:
         action["hash_policy"] = [{"header": {"header_name": hashed_by}, "terminal": True}]

@@ -98,20 +98,10 @@ async def test_without_a_deadline_the_topologys_limit_holds(pair: RunningMesh) -
     assert error.code() is grpc.StatusCode.DEADLINE_EXCEEDED, "unary_timeout_s is 5"
 
 
-async def test_a_callers_longer_deadline_does_not_lengthen_the_limit(pair: RunningMesh) -> None:
+async def test_a_callers_longer_deadline_is_cut_to_the_limit(pair: RunningMesh) -> None:
     async with egress(pair) as channel:
-        started = time.monotonic()
-        error = await refusal(call(channel, BACK + "Sleep", b"20", timeout=3600))
-    assert error.code() is grpc.StatusCode.DEADLINE_EXCEEDED, "unary_timeout_s is 5"
-    assert time.monotonic() - started < 7
-
-
-async def test_a_stream_at_its_callers_deadline_ends_as_that(pair: RunningMesh) -> None:
-    """The sidecars keep no deadline of a caller's: a reset of theirs, a moment early, would read as UNAVAILABLE."""
-    async with egress(pair) as channel:
-        streams = [channel.unary_stream(BACK + "Count")(b"100000", timeout=0.2 + at / 100) for at in range(30)]
-        ends = await asyncio.gather(*(refusal(_drain(stream)) for stream in streams))
-    assert {error.code() for error in ends} == {grpc.StatusCode.DEADLINE_EXCEEDED}
+        seen = json.loads(await call(channel, BACK + "Echo", timeout=3600))
+    assert seen["left_s"] <= 5, "unary_timeout_s is 5"
 
 
 async def test_streams_have_their_own_limit(pair: RunningMesh) -> None:
