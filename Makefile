@@ -75,12 +75,12 @@ policies-check: install
 	$(BIN)/python tools/build_policies.py --check
 
 unit: install ## Runs the tests that need no engine
-	$(BIN)/pytest -m 'not real' -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/pytest -m 'not real and not slow' -n auto --maxprocesses 4 --dist loadfile
 
 check: lint types imports stubs-check mesh-check docs-check unit ## The fast part of the tests: under two minutes
 
-real: debian install ## Runs the tests on real engines through real Envoys
-	$(BIN)/pytest -m real
+real: debian install ## Runs the tests on real engines through real Envoys, and the slow ones
+	$(BIN)/pytest -m 'real or slow'
 
 test: check real ## Runs every test
 

@@ -61,7 +61,7 @@ class Task:
 async def measure(report: Report) -> None:
     """Runs every task."""
     settings = load(RerankerSettings)
-    report.setting |= {"layers": settings.layers, "blend_weight": settings.blend_weight, "depth": DEPTH}
+    report.setting |= {"layers": settings.layers, "blend_weight": settings.weight, "depth": DEPTH}
     model = prepare(settings.model, settings.models_dir)
     ways, storing = _ways(settings), Storing(model)
     found: dict[str, list[float]] = {}
@@ -71,7 +71,7 @@ async def measure(report: Report) -> None:
         queries = [query for query, _ in task.queries]
         similar = dense(model, queries, model.query_prefix) @ dense(model, task.texts, model.passage_prefix).T
         fused = np.asarray((spread(bm25(task.texts, queries)) + spread(similar)) / 2, np.float32)
-        gains = _gains(task, fused, ways, settings.blend_weight, storing(task.texts))
+        gains = _gains(task, fused, ways, settings.weight, storing(task.texts))
         rows.append([task.name, len(task.texts), len(task.queries), *(float(np.mean(gain)) for gain in gains.values())])
         for name, gain in gains.items():
             found.setdefault(name, []).extend(gain)

@@ -30,7 +30,7 @@ def room_of(engine: Engine, pool: WorkPool, settings: RerankerSettings) -> Room:
     service = RerankerService(
         engine,
         pool,
-        blend_weight=settings.blend_weight,
+        blend_weight=settings.weight,
         threshold=settings.threshold,
         timeout_s=settings.timeout_s,
     )

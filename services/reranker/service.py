@@ -44,8 +44,15 @@ class RerankerService(pb_grpc.RerankerServiceServicer):
         texts, stored = _parts(candidates)
         with _tracer.start_as_current_span("citemesh.rerank") as span:
             span.set_attribute("citemesh.candidates", len(texts))
-            scores = await self._run("reranking", lambda alive: self._engine.relevance(query, texts, alive, stored))
+            if self._asks_model(candidates):
+                scores = await self._run("reranking", lambda alive: self._engine.relevance(query, texts, alive, stored))
+            else:
+                scores = [0.0] * len(candidates)
         return convert.rerank_response(rank(candidates, scores, self._blend_weight, top_k), self._engine.name)
+
+    def _asks_model(self, candidates: Sequence[Candidate]) -> bool:
+        """Whether the order needs the model: it has a share, or nothing else is known."""
+        return self._blend_weight > 0 or all(one.retrieval_score is None for one in candidates)
 
     async def Attribute(self, request: pb.AttributeRequest, context: Context) -> pb.AttributeResponse:
         """Finds what supports each sentence."""

@@ -40,7 +40,19 @@ class RerankerSettings(RoomSettings):
     timeout_s: float = Field(
         30.0, gt=0, le=600, description="Seconds for a call whose caller gave no deadline, and most for any."
     )
-    blend_weight: float = Field(
-        0.2, ge=0, le=1, description="Share of the model's score in the order; the rest is the retrieval score's."
+    blend_weight: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Share of the model's score in the order, the rest is the retrieval score's; left out, 0 for late "
+        "interaction, whose order wins nothing over the search's, and 0.5 for a cross-encoder. At 0 only passages "
+        "without a retrieval score are judged.",
     )
     threshold: float = Field(0.5, gt=0, lt=1, description="Score from which a passage counts as supporting a sentence.")
+
+    @property
+    def weight(self) -> float:
+        """The share of the model's score in the order, as set or as measured for the engine."""
+        if self.blend_weight is not None:
+            return self.blend_weight
+        return 0.0 if self.engine == "late" else 0.5

@@ -251,6 +251,7 @@ async def test_hanging_up_ends_the_work_in_the_last_room() -> None:
         await until(rooms, running=0)
 
 
+@pytest.mark.slow
 async def test_a_crowd_gets_right_answers() -> None:
     async with stack() as rooms:
         await rooms.ingest("pump.md", PUMP)

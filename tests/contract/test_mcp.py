@@ -149,6 +149,7 @@ async def test_faults_are_told_as_the_meshs_own(running: Running) -> None:
         assert "secret" not in str(result.content)
 
 
+@pytest.mark.slow
 async def test_over_pipes(running: Running, tmp_path: Path) -> None:
     gateway, retrieval = addresses(running)
     command = ["-m", "citemesh.cli", "mcp", "--target", gateway, "--documents-target", retrieval]

@@ -66,7 +66,8 @@ class SlowEngine:
 
 @asynccontextmanager
 async def serving(engine: Engine, folder: Path, pool: WorkPool | None = None, **changes: object) -> AsyncIterator[Mesh]:
-    settings = RerankerSettings(listen=f"unix:{folder / 'r.sock'}", drain_s=1, **changes)  # type: ignore[arg-type]  # names differ a test
+    chosen = {"blend_weight": 0.5, **changes}
+    settings = RerankerSettings(listen=f"unix:{folder / 'r.sock'}", drain_s=1, **chosen)  # type: ignore[arg-type]  # names differ a test
     server = Server(room_of(engine, pool or WorkPool(2, 64), settings), settings)
     await server.start()
     try:
@@ -191,6 +192,23 @@ async def test_the_blend_weight_decides(engine: Engine, tmp_path: Path) -> None:
     for weight, first in ((1.0, "says"), (0.0, "found")):
         async with serving(engine, tmp_path, blend_weight=weight) as mesh:
             assert (await mesh.reranker.rerank("capital of France", candidates))[0].id == first
+
+
+async def test_without_a_share_the_model_is_asked_only_where_nothing_else_is_known(
+    engine: Engine, tmp_path: Path
+) -> None:
+    found = [Candidate("low", "capital of France", 0.1), Candidate("high", "noodles", 0.9)]
+    unknown = [Candidate(one.id, one.text) for one in found]
+    async with serving(engine, tmp_path, blend_weight=0.0) as mesh:
+        ranked = await mesh.reranker.rerank("capital of France", found)
+        assert [(one.id, one.model_score) for one in ranked] == [("high", 0.0), ("low", 0.0)]
+        assert (await mesh.reranker.rerank("capital of France", unknown))[0].id == "low"
+
+
+def test_an_engine_has_the_share_that_was_measured_for_it() -> None:
+    shares = [RerankerSettings(engine=engine).weight for engine in ("late", "cross")]
+    assert shares == [0.0, 0.5]
+    assert RerankerSettings(engine="late", blend_weight=0.3).weight == 0.3
 
 
 async def test_the_threshold_decides_what_counts_as_supported(engine: Engine, tmp_path: Path) -> None:

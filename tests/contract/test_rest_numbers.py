@@ -171,6 +171,7 @@ async def test_nothing_found_is_an_answer_without_sources(running: Running) -> N
         assert "[" not in text
 
 
+@pytest.mark.slow
 async def test_comments_on_quiet_streams_reach_no_client() -> None:
     gate = asyncio.Event()
     mesh = fakes.Mesh(generation=fakes.FakeGeneration(pause=gate.wait))  # type: ignore[arg-type]  # it answers True

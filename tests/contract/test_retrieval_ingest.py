@@ -112,6 +112,7 @@ async def test_each_bad_document_has_its_own_error_and_the_rest_goes_on(service:
 
 
 @pytest.mark.parametrize("mebibytes", [1, pytest.param(10, marks=pytest.mark.real)])
+@pytest.mark.slow
 async def test_a_large_document_is_taken_and_one_over_the_limit_is_not(tmp_path: Path, mebibytes: int) -> None:
     settings = settings_for(
         "durable", tmp_path, most_document_mib=mebibytes + 1, documents_mib=mebibytes + 5, chunk_tokens=4096
@@ -129,6 +130,7 @@ async def test_a_large_document_is_taken_and_one_over_the_limit_is_not(tmp_path:
         assert text == large
 
 
+@pytest.mark.slow
 async def test_a_text_over_a_messages_limit_is_read_by_spans(tmp_path: Path) -> None:
     settings = settings_for("fake", tmp_path, max_message_mib=1, most_document_mib=4)
     async with serving(settings) as service:

@@ -99,6 +99,7 @@ class TestEveryEngine:
                 held.update(range(piece.span.start, piece.span.end))
             assert all(character.isspace() or place in held for place, character in enumerate(text))
 
+    @pytest.mark.slow
     async def test_hostile_texts_come_to_an_end(self, stub: TokenizerServiceStub) -> None:
         for text in ("x" * 200_000, "汉" * 50_000, "😀" * 5_000, "e" + "\u0301" * 5_000, " \n" * 20_000, "\ufdfa" * 9):
             answer = await stub.Split(pb.SplitRequest(text=text, max_tokens=64, overlap_tokens=16))
@@ -134,6 +135,7 @@ class TestEveryEngine:
         assert engine.facts.name in str(caught.value.details())
 
 
+@pytest.mark.slow
 async def test_ten_megabytes_pass_and_twenty_are_refused_in_words(stub: TokenizerServiceStub) -> None:
     text = "The sky is blue. 天空是蓝色的。\n" * 280_000
     assert len(text.encode()) > 10 << 20

@@ -31,7 +31,7 @@ class LocalReranker:
             "reranking", lambda alive: self._engine.relevance(query, texts, alive, stored), 0, self._settings.timeout_s
         )
         given = [EngineCandidate(c.id, c.text, c.retrieval_score) for c in candidates]
-        ranked = rank(given, scores, self._settings.blend_weight, top_k or len(given))
+        ranked = rank(given, scores, self._settings.weight, top_k or len(given))
         return tuple(Ranked(one.id, one.score, one.model_score) for one in ranked)
 
     async def attribute(

@@ -19,6 +19,8 @@ from citemesh.errors import DeadlineExceeded, PreconditionFailed
 from citemesh.mesh.topology import load_topology
 from tests.unit.cli.free_ports import free_base
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 ROOMS = load_topology().rooms()
 

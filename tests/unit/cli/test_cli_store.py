@@ -139,6 +139,7 @@ def test_deleting_a_collection_wants_its_name_again(
     assert calls == [("delete", "notes")] * 2
 
 
+@pytest.mark.slow
 def test_documents_are_listed_page_by_page(calls: list[tuple[Any, ...]]) -> None:
     result = invoke("document", "list", "--collection", "notes", "--limit", "1500", "--table", "t", "--json")
     assert len(result.stdout.splitlines()) == 1500

@@ -16,6 +16,8 @@ import pytest
 from citemesh.cli import processes
 from citemesh.cli.supervise import Program, Supervisor
 
+pytestmark = pytest.mark.slow
+
 DEADLINE_S = 10.0
 
 

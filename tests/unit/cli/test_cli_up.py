@@ -15,6 +15,8 @@ import pytest
 
 from tests.unit.cli.free_ports import free_base
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 DEADLINE_S = 60.0
 

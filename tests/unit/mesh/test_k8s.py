@@ -16,6 +16,8 @@ from citemesh.mesh.render import check_committed, render_cluster
 from citemesh.mesh.topology import Topology, load_topology, parse_topology
 from citemesh.mesh.validate import validate
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 MESH = ROOT / "deploy/mesh.yaml"
 VERSIONS = ("1.30", kubernetes_validate.latest_version())

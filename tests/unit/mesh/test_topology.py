@@ -149,6 +149,7 @@ ANYTHING = st.text() | st.recursive(st.none() | st.booleans() | st.floats() | st
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(PLACES), ANYTHING)
+@pytest.mark.slow
 def test_any_value_anywhere_is_read_or_refused(place: str, value: object) -> None:
     refusal = ""
     try:

@@ -116,6 +116,7 @@ def test_sentences_cover(source: str) -> None:
         "dots",
     ],
 )
+@pytest.mark.slow
 def test_large_and_hostile_texts_are_cut_in_linear_time(source: str) -> None:
     pieces = check(markdown.parse(source), ChunkSize(256, 32))
     assert pieces

@@ -39,6 +39,7 @@ def numbers(directory: Path) -> tuple[list[int], list[int], list[int]]:
     return found[0], found[1], found[2]
 
 
+@pytest.mark.slow
 async def test_kill_at_any_instant_loses_nothing_acknowledged(tmp_path: Path) -> None:
     """After each kill all that was acknowledged is there, whole and found, and nothing that was deleted is."""
     outcome = await kill_again_and_again(tmp_path, KILLS, seed=7)
@@ -240,6 +241,7 @@ async def test_a_snapshot_of_another_collection_is_not_taken(tmp_path: Path) -> 
         assert ids_of(await search(engine, "other 3 has term3", "dense", collection="other"))[0] == "e3"
 
 
+@pytest.mark.slow
 async def test_searches_go_on_rightly_while_an_index_is_switched_and_compacted(tmp_path: Path) -> None:
     """The kind goes up and down as documents come and go; what stays is found at every moment, what went never is."""
     choice = IndexChoice(flat_up_to=60, compact_from=32, move_from=16)

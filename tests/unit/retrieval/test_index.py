@@ -152,6 +152,7 @@ def test_the_kind_goes_by_size() -> None:
 
 
 @pytest.mark.parametrize("kind", ["hnsw", "ivf", "flat"])
+@pytest.mark.slow
 def test_searches_see_nothing_wrong_during_switches_and_moves(kind: str) -> None:
     """A thread switches, compacts and moves without an end while others change and search, exactly all the while."""
     choice = IndexChoice(ef_search=1200, probes=1.0)

@@ -142,6 +142,7 @@ async def test_the_reader_process_survives_its_own_death() -> None:
     await reader.close()
 
 
+@pytest.mark.slow
 async def test_a_reader_that_dies_or_stalls_is_the_documents_fault_alone() -> None:
     reader = ProcessReader(1, 2048, 0.5)
     await reader.read(b"warm", "text/plain", "")
@@ -177,6 +178,7 @@ async def test_a_cancelled_read_leaves_a_working_reader() -> None:
     await reader.close()
 
 
+@pytest.mark.slow
 async def test_a_document_that_eats_memory_is_refused() -> None:
     reader = ProcessReader(1, 300, 60)
     with pytest.raises(IngestFault) as caught:

@@ -61,6 +61,7 @@ CELL = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r"), max_si
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(CELL, CELL, CELL), max_size=12), st.sampled_from([",", "\t", ";"]), st.integers(8, 200))
+@pytest.mark.slow
 def test_whatever_was_written_is_read_whatever_the_windows(
     rows: list[tuple[str, str, str]], delimiter: str, window: int
 ) -> None:
@@ -322,6 +323,7 @@ async def test_rows_have_ids_that_can_be_kept(ingest: Ingest) -> None:
     assert sorted(await ingest.stored()) == ["t#3", "t#中"]
 
 
+@pytest.mark.slow
 async def test_progress_comes_now_and_then(tmp_path: Path) -> None:
     async with ingesting("fake", tmp_path) as ingest:
         data = b"\n".join(json.dumps({"text": f"Row number {n} " * 8}).encode() for n in range(2_500))
@@ -332,6 +334,7 @@ async def test_progress_comes_now_and_then(tmp_path: Path) -> None:
         assert all(a.rows <= b.rows for a, b in zip(ingest.reports, ingest.reports[1:], strict=False))
 
 
+@pytest.mark.slow
 async def test_a_cancelled_table_keeps_whole_rows_and_can_be_gone_on_with(tmp_path: Path) -> None:
     class Slow(FakeEngine):
         puts = 0

@@ -64,6 +64,7 @@ def test_chinese_without_line_ends_is_cut_after_sentences() -> None:
     assert all(piece.endswith("。") for piece in pieces)
 
 
+@pytest.mark.slow
 def test_a_word_of_two_million_letters_comes_to_an_end() -> None:
     word = "x" * 2_000_000
     spans = list(zip(range(len(word)), range(1, len(word) + 1), strict=True))
@@ -77,6 +78,7 @@ def uncovered_ends(pieces: list[Piece]) -> tuple[int, int]:
     return pieces[0].start, pieces[-1].end
 
 
+@pytest.mark.slow
 def test_a_million_line_ends_make_no_piece_and_cost_no_square() -> None:
     text = "a" + "\n" * 1_000_000 + "b"
     spans = list(zip(range(len(text)), range(1, len(text) + 1), strict=True))
