@@ -40,8 +40,9 @@ def shares_content(sentence: str, stretch: str) -> bool:
     """Words, numbers or CJK characters in common, looked at apart from the engine's own code."""
     common = []
     for text in (sentence, stretch):
-        plain = re.sub(r"(?<=\d),(?=\d)", "", unicodedata.normalize("NFKC", text).casefold())
-        common.append(set(re.findall(rf"\d+|[{CJK}]|(?:(?![{CJK}])[^\W\d_])+", plain)))
+        plain = unicodedata.normalize("NFKC", text).casefold()
+        ways = plain, re.sub(r"(?<=\d),(?=\d)", "", plain)  # a comma groups digits, or parts two numbers: "A0,0"
+        common.append({part for way in ways for part in re.findall(rf"\d+|[{CJK}]|(?:(?![{CJK}])[^\W\d_])+", way)})
     return bool(common[0] & common[1])
 
 
@@ -54,6 +55,12 @@ def check(found: list[list[Support]], sentences: list[str], texts: list[str]) ->
             assert 0 <= support.score <= 1
             assert 0 <= support.start < support.end <= len(texts[support.passage])
             assert shares_content(sentence, texts[support.passage][support.start : support.end])
+
+
+def test_a_comma_groups_digits_or_parts_numbers() -> None:
+    assert shares_content("0", "A0,0")
+    assert shares_content("1000 bar", "1,000")
+    assert not shares_content("1", "1000")
 
 
 @pytest.mark.parametrize("made", ALL, indirect=True)
