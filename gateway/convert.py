@@ -1,16 +1,12 @@
 """Messages of the query service to plain values and back."""
 
-from datetime import UTC, datetime
-from typing import Literal
-
-from google.protobuf.timestamp_pb2 import Timestamp
-
 from citemesh.api.common.v1 import span_pb2, usage_pb2
 from citemesh.api.query.v1 import query_service_pb2 as pb
 from citemesh.api.query.v1 import thread_service_pb2 as thread_pb
 from citemesh.api.retrieval.v1 import retrieval_service_pb2 as search_pb
 from citemesh.client import types
 from citemesh.errors import InvalidInput
+from citemesh.kit.moments import moment, timestamp
 from gateway.threads.turn import Thread, Turn
 
 MODES = {
@@ -77,8 +73,8 @@ def search_filter(message: search_pb.SearchFilter) -> types.SearchFilter:
         source_types=tuple(message.source_types),
         domains=tuple(message.domains),
         languages=tuple(message.languages),
-        published_after=_time(message, "published_after"),
-        published_before=_time(message, "published_before"),
+        published_after=moment(message, "published_after", "filter.published_after"),
+        published_before=moment(message, "published_before", "filter.published_before"),
         metadata=dict(message.metadata),
         conditions=tuple(map(_condition, message.conditions)),
     )
@@ -92,16 +88,6 @@ def _condition(message: search_pb.MetadataCondition) -> types.MetadataCondition:
     if message.HasField("text"):
         return types.MetadataCondition(message.key, texts=(getattr(message.text, "from"), message.text.to))
     return types.MetadataCondition(message.key, any_of=tuple(message.any_of.values))
-
-
-def _time(message: search_pb.SearchFilter, field: Literal["published_after", "published_before"]) -> datetime | None:
-    if not message.HasField(field):
-        return None
-    stamp: Timestamp = getattr(message, field)
-    try:
-        return stamp.ToDatetime(tzinfo=UTC)
-    except (ValueError, OverflowError):
-        raise InvalidInput(f"filter.{field}", "it is no date", "send a date of the years 1 to 9999") from None
 
 
 def _turn(at: int, turn: pb.EarlierTurn) -> tuple[str, str]:
@@ -161,7 +147,7 @@ def page_size(asked: int) -> int:
 
 def thread(value: Thread) -> thread_pb.Thread:
     """A thread as a message."""
-    stamp = _stamp(value.updated_at)
+    stamp = timestamp(value.updated_at)
     return thread_pb.Thread(thread_id=value.thread_id, title=value.title, updated_at=stamp, turns=value.turns)
 
 
@@ -172,14 +158,8 @@ def turn(value: Turn) -> thread_pb.Turn:
         answer=value.answer,
         sources=map(source, value.sources),
         citations=map(_citation_event, value.citations),
-        asked_at=_stamp(value.asked_at),
+        asked_at=timestamp(value.asked_at),
     )
-
-
-def _stamp(at: datetime) -> Timestamp:
-    stamp = Timestamp()
-    stamp.FromDatetime(at.astimezone(UTC))
-    return stamp
 
 
 def _span(value: types.Span) -> span_pb2.Span:

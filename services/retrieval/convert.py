@@ -5,9 +5,7 @@ import binascii
 import math
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
-
-from google.protobuf.timestamp_pb2 import Timestamp
+from datetime import UTC
 
 from citemesh.api.common.v1 import span_pb2
 from citemesh.api.retrieval.v1 import collection_service_pb2 as collections_pb
@@ -15,6 +13,7 @@ from citemesh.api.retrieval.v1 import document_service_pb2 as documents_pb
 from citemesh.api.retrieval.v1 import passage_pb2
 from citemesh.api.retrieval.v1 import retrieval_service_pb2 as search_pb
 from citemesh.errors import InvalidInput
+from citemesh.kit.moments import moment, timestamp
 from services.retrieval.engine import (
     DEFAULT_COLLECTION,
     CollectionInfo,
@@ -205,7 +204,7 @@ def document(info: DocumentInfo) -> documents_pb.Document:
         characters=info.characters,
         chunks=info.chunks,
         pages=info.pages,
-        ingested_at=_timestamp(info.ingested_at),
+        ingested_at=timestamp(info.ingested_at),
         metadata=info.metadata,
         table_id=info.table_id,
     )
@@ -235,7 +234,7 @@ def collection_info(info: CollectionInfo) -> collections_pb.Collection:
         dimension=info.embedding.dimension,
         documents=info.documents,
         chunks=info.chunks,
-        created_at=_timestamp(info.created_at),
+        created_at=timestamp(info.created_at),
         unreadable_chunks=info.unreadable_chunks,
         index=info.index,
     )
@@ -312,8 +311,8 @@ def _filter(message: search_pb.SearchFilter) -> Filter:
         source_types=tuple(message.source_types),
         domains=tuple(message.domains),
         languages=tuple(message.languages),
-        published_after=_datetime(message, "published_after"),
-        published_before=_datetime(message, "published_before"),
+        published_after=moment(message, "published_after", "filter.published_after"),
+        published_before=moment(message, "published_before", "filter.published_before"),
         metadata=dict(message.metadata),
         conditions=_conditions(message),
     )
@@ -421,21 +420,3 @@ def _scores(message: passage_pb2.Scores, found: Found) -> None:
         message.dense = found.dense
     if found.lexical is not None:
         message.lexical = found.lexical
-
-
-def _timestamp(at: datetime | None) -> Timestamp | None:
-    if at is None:
-        return None
-    message = Timestamp()
-    message.FromDatetime(at.astimezone(UTC))
-    return message
-
-
-def _datetime(message: search_pb.SearchFilter, field: str) -> datetime | None:
-    if not message.HasField(field):
-        return None
-    stamp: Timestamp = getattr(message, field)
-    try:
-        return stamp.ToDatetime(tzinfo=UTC)
-    except (ValueError, OverflowError):
-        raise InvalidInput(f"filter.{field}", "it is no date", "send a date of the years 1 to 9999") from None

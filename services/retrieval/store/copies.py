@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from citemesh.errors import PreconditionFailed
+from citemesh.models.manifest import sha256_of
 from services.retrieval.engine import Copied
 from services.retrieval.store import changes, collections, manifest, schema
 from services.retrieval.store.faults import translated
@@ -56,7 +57,7 @@ def _fill(connection: sqlite3.Connection, aside: Path, collection: str) -> Manif
         held = tuple(_held(target))
     manifest.sync(path)
     now = datetime.now(UTC).isoformat()
-    size, sha256 = path.stat().st_size, manifest.sha256_of(path)
+    size, sha256 = path.stat().st_size, sha256_of(path)
     made = Manifest(schema.VERSION, sequence, mark, now, held, size, sha256)
     manifest.write(aside, made)
     manifest.sync(aside)

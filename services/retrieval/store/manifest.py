@@ -1,6 +1,5 @@
 """What a copy of a store says of itself: a JSON file beside the database, written last."""
 
-import hashlib
 import json
 import os
 from dataclasses import asdict, dataclass
@@ -11,7 +10,6 @@ from citemesh.errors import DataLoss
 FORMAT = 1
 NAME = "manifest.json"
 DATABASE = "store.db"
-_READ_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +67,6 @@ def read(directory: Path) -> Manifest:
         raise DataLoss(f"{path} can't be read: {error.strerror}", "name a directory that Snapshot made") from None
     except (ValueError, TypeError, KeyError, AttributeError):
         raise DataLoss(f"{path} is torn, or no manifest", "take another copy") from None
-
-
-def sha256_of(path: Path) -> str:
-    """Hash of a file."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while part := file.read(_READ_AT_ONCE):
-            digest.update(part)
-    return digest.hexdigest()
 
 
 def sync(path: Path) -> None:

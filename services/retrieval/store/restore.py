@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from citemesh.errors import DataLoss, PreconditionFailed
+from citemesh.models.manifest import sha256_of
 from services.retrieval.store import changes, manifest, schema
 from services.retrieval.store.faults import translated
 from services.retrieval.store.lock import StoreLock
@@ -38,7 +39,7 @@ def restore(copy: Path, directory: Path) -> tuple[Manifest, Proof]:
         aside = directory / f"{manifest.DATABASE}.unfinished"
         try:
             shutil.copyfile(copy / manifest.DATABASE, aside)
-            if manifest.sha256_of(aside) != told.sha256:
+            if sha256_of(aside) != told.sha256:
                 raise DataLoss(f"{aside} is not what was copied", "check the disk")
             manifest.sync(aside)
             aside.rename(directory / manifest.DATABASE)
@@ -57,7 +58,7 @@ def _told(copy: Path) -> Manifest:
         raise DataLoss(f"{database} is missing", _REMEDY)
     if database.stat().st_size != told.size:
         raise DataLoss(f"{database} has {database.stat().st_size} bytes, its manifest says {told.size}", _REMEDY)
-    if manifest.sha256_of(database) != told.sha256:
+    if sha256_of(database) != told.sha256:
         raise DataLoss(f"{database} has another hash than its manifest says", _REMEDY)
     return told
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from citemesh.errors import DataLoss, NotFound, PreconditionFailed
+from citemesh.models.manifest import sha256_of
 from services.retrieval import restore as command
 from services.retrieval.engine import Copied, Engine
 from services.retrieval.engines.durable import DurableEngine
@@ -128,7 +129,7 @@ def database(sql: str) -> Callable[[Path], None]:
         connection = sqlite3.connect(path)
         connection.executescript(sql)
         connection.close()
-        told(size=path.stat().st_size, sha256=manifest.sha256_of(path))(copy)
+        told(size=path.stat().st_size, sha256=sha256_of(path))(copy)
 
     return change
 

@@ -23,6 +23,16 @@ export function keepKey(text, onDevice) {
   else localStorage.removeItem(KEPT);
 }
 
+/** Path of a document, whose id may hold anything; slashes stay. */
+export function documentPath(documentId, query) {
+  const id = documentId.split("/").map(encodeURIComponent).join("/");
+  return `v1/documents/${id}?${new URLSearchParams(query)}`;
+}
+
+export async function collectionNames() {
+  return (await call("GET", "v1/collections")).collections.map((one) => one.name);
+}
+
 export function headers() {
   return key() ? { authorization: `Bearer ${key()}` } : {};
 }

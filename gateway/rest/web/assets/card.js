@@ -1,8 +1,7 @@
 // The card beside a marker: the cited place in the words around it.
 
 import { el, fill } from "./dom.js";
-import { stretch } from "./passages.js";
-import { cut, points } from "./text.js";
+import { parted, stretch } from "./passages.js";
 import { say } from "./words.js";
 
 const AROUND = 180;
@@ -30,11 +29,9 @@ async function inContext(card, marker, citation, quote) {
   try {
     const found = await stretch(citation.document_id, citation.collection, start - AROUND, end + AROUND);
     if (shownFor !== marker) return;
-    const text = points(found.text);
-    const [from, to] = [start - found.start, end - found.start];
-    const before = (found.start > 0 ? "… " : "") + cut(text, 0, from);
-    const after = cut(text, to) + (found.end < found.whole ? " …" : "");
-    fill(quote, before, el("mark", {}, cut(text, from, to)), after);
+    const [before, cited, behind] = parted(found, citation.span);
+    const [opens, closes] = [found.start > 0 ? "… " : "", found.end < found.whole ? " …" : ""];
+    fill(quote, opens + before, el("mark", {}, cited), behind + closes);
     place(card, marker);
   } catch {
     // The quote alone stays: the document may be gone by now.

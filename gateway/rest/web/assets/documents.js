@@ -1,6 +1,6 @@
 // The documents of a collection: listed, opened, taken in, deleted.
 
-import { call } from "./api.js";
+import { call, collectionNames, documentPath } from "./api.js";
 import { problemBox } from "./answer.js";
 import { announce, el, fill } from "./dom.js";
 import { upload } from "./uploads.js";
@@ -37,7 +37,7 @@ export class DocumentsView {
     fill(main, el("h1", {}, say("documents")), picker, this.drop, this.list, this.more);
     try {
       const chosen = this.collection.value || "default";
-      const names = (await call("GET", "v1/collections")).collections.map((one) => one.name);
+      const names = await collectionNames();
       fill(this.collection, ...names.map((one) => el("option", { value: one }, one)));
       if (names.includes(chosen)) this.collection.value = chosen;
       await this.#reload();
@@ -79,8 +79,7 @@ export class DocumentsView {
 
   async #remove(one, line) {
     if (!confirm(say("remove_document", { title: one.title || one.document_id }))) return;
-    const id = one.document_id.split("/").map(encodeURIComponent).join("/");
-    await call("DELETE", `v1/documents/${id}?${new URLSearchParams({ collection: one.collection })}`);
+    await call("DELETE", documentPath(one.document_id, { collection: one.collection }));
     line.remove();
     announce(say("removed"));
   }

@@ -1,6 +1,6 @@
 // Where to look and how to answer, in fields that may all be left alone.
 
-import { call } from "./api.js";
+import { collectionNames } from "./api.js";
 import { el, fill } from "./dom.js";
 import { say } from "./words.js";
 
@@ -40,7 +40,7 @@ export class Focus {
     const chosen = this.collection.value || "default";
     let names = [chosen];
     try {
-      names = (await call("GET", "v1/collections")).collections.map((one) => one.name);
+      names = await collectionNames();
     } catch {
       // A key that may not list collections can still ask.
     }

@@ -1,6 +1,7 @@
 // Stretches of documents, read once.
 
-import { call } from "./api.js";
+import { call, documentPath } from "./api.js";
+import { cut, points } from "./text.js";
 
 const KEPT = 64;
 const kept = new Map();
@@ -15,14 +16,9 @@ function remembered(name, read) {
   return kept.get(name);
 }
 
-function path(documentId, query) {
-  const id = documentId.split("/").map(encodeURIComponent).join("/");
-  return `v1/documents/${id}?${new URLSearchParams(query)}`;
-}
-
 /** What is known of a document. */
 export function about(documentId, collection) {
-  return remembered(`${collection}\n${documentId}`, () => call("GET", path(documentId, { collection })));
+  return remembered(`${collection}\n${documentId}`, () => call("GET", documentPath(documentId, { collection })));
 }
 
 /** {text, start, end, whole}: the text from start to end as far as the document reaches, in code points. */
@@ -31,7 +27,14 @@ export async function stretch(documentId, collection, start, end) {
   const from = Math.max(0, start);
   const to = Math.min(known.characters, end);
   const query = { collection, start: from, end: to };
-  const read = () => call("GET", path(documentId, query));
+  const read = () => call("GET", documentPath(documentId, query));
   const found = await remembered(`${collection}\n${documentId}\n${from}\n${to}`, read);
   return { text: found.text, start: from, end: to, whole: known.characters };
+}
+
+/** The text of a stretch in three: before a span of its document, the span, behind it. */
+export function parted(found, span) {
+  const text = points(found.text);
+  const [from, to] = [span.start - found.start, span.end - found.start];
+  return [cut(text, 0, from), cut(text, from, to), cut(text, to)];
 }

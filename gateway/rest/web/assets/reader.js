@@ -2,8 +2,7 @@
 
 import { announce, el, fill, isWeb } from "./dom.js";
 import { problemBox } from "./answer.js";
-import { about, stretch } from "./passages.js";
-import { cut, points } from "./text.js";
+import { about, parted, stretch } from "./passages.js";
 import { say } from "./words.js";
 
 const WINDOW = 12000;
@@ -50,10 +49,9 @@ export class Reader {
     const span = place.span ?? { start: 0, end: 0 };
     const known = await about(place.document_id, place.collection);
     const found = await stretch(place.document_id, place.collection, span.start - WINDOW / 2, span.end + WINDOW / 2);
-    const text = points(found.text);
-    const [from, to] = [span.start - found.start, span.end - found.start];
-    const mark = el("mark", {}, cut(text, from, to));
-    const shown = el("pre", {}, cut(text, 0, from), mark, cut(text, to));
+    const [before, cited, behind] = parted(found, span);
+    const mark = el("mark", {}, cited);
+    const shown = el("pre", {}, before, mark, behind);
     fill(body, shown);
     this.#more(body, shown, place, found, known.characters);
     mark.scrollIntoView({ block: "center" });

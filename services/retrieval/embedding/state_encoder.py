@@ -1,0 +1,57 @@
+"""What encoders that run a transformers model share: everything but how the model is run."""
+
+from collections.abc import Sequence
+
+from citemesh.models import PreparedModel
+from services.retrieval.embedding.encoder import Ids, Role, Tokens
+from services.retrieval.embedding.model_tokens import ModelTokens
+from services.retrieval.embedding.pooling import States, TokenPacker, embedding_of, pooled
+from services.retrieval.engine import Vector
+
+
+class StateEncoder:
+    """Encoder of a prepared embedding model, over the last hidden states that a subclass makes."""
+
+    def __init__(self, model: PreparedModel) -> None:
+        self.embedding = embedding_of(model)
+        self._pooling = model.pooling
+        self._tokens = ModelTokens(model)
+        self._packer = TokenPacker(model)
+
+    @property
+    def token_vectors_digest(self) -> str:
+        """Hash of all that decides token vectors."""
+        return self._packer.digest
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens without special ones."""
+        return self._tokens.count(texts)
+
+    def ends(self, text: str) -> list[int]:
+        """Where each token ends."""
+        return self._tokens.ends(text)
+
+    def ids(self, texts: Sequence[str], role: Role) -> list[Ids]:
+        """Token ids with the role's prefix, cut at the model's limit."""
+        return self._tokens.ids(texts, role)
+
+    def tokens(self, texts: Sequence[str], own: Sequence[int]) -> list[Tokens]:
+        """Passages, and where their own tokens are."""
+        return self._tokens.tokens(texts, own)
+
+    def unknown_rate(self, texts: Sequence[str]) -> list[float]:
+        """Share of characters that the vocabulary lacks."""
+        return self._tokens.unknown_rate(texts)
+
+    def embed(self, batch: Sequence[Ids]) -> Vector:
+        """Vectors of a batch, padded to its longest."""
+        return pooled(self._states(batch), [len(ids) for ids in batch], self._pooling)
+
+    def embed_tokens(self, batch: Sequence[Tokens]) -> tuple[Vector, list[bytes]]:
+        """Vectors of a batch and of its own tokens."""
+        states = self._states([it.ids for it in batch])
+        return pooled(states, [len(it) for it in batch], self._pooling), self._packer(states, batch)
+
+    def _states(self, batch: Sequence[Ids]) -> States:
+        """Last hidden states, float32, padded to the batch's longest."""
+        raise NotImplementedError
