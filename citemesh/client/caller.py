@@ -1,15 +1,15 @@
 """How a call is made: its time limit, its headers, and its errors as domain errors."""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import grpc
 
+from citemesh.client.sent import Sent
 from citemesh.errors import CiteMeshError, DeadlineExceeded, Unavailable
 from citemesh.kit import deadline
 from citemesh.kit.status import to_error
-from citemesh.kit.wire import ACCEPTED
 
 Headers = Sequence[tuple[str, str]]
 # Every hop keeps the deadline by its own clock; one that is early breaks the stream off before ours has struck.
@@ -54,8 +54,10 @@ class Caller:
         try:
             async for response in call:
                 yield response
-        except grpc.RpcError as error:
-            raise self._told(error, ends_at) from None
+        except grpc.aio.AioRpcError as error:
+            ended = await request.ended_with(error) if isinstance(request, Sent) else error
+            if ended is not None:
+                raise self._told(ended, ends_at) from None
         finally:
             call.cancel()
 
@@ -76,32 +78,3 @@ class Caller:
         if self._key:
             headers.append(("authorization", f"Bearer {self._key}"))
         return tuple(headers)
-
-
-class Sent:
-    """Passes items on to gRPC once the other side has accepted the call, and keeps what their source raises.
-
-    Sending into a call that was refused makes gRPC report an error of its own in place of the refusal
-    (INTERNAL, "Internal error from Core"), and what the source raises would only be logged and cancel the call.
-    """
-
-    def __init__(self, items: AsyncIterable[Any]) -> None:
-        self._items = items
-        self._call: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self.error: Exception | None = None
-
-    def over(self, call: Any) -> None:
-        """Names the call that the items are sent over."""
-        self._call.set_result(call)
-
-    async def __aiter__(self) -> AsyncIterator[Any]:
-        call = await self._call
-        if ACCEPTED not in {(key, value) for key, value in await call.initial_metadata() or ()}:
-            await call.code()  # refused: the status is on its way, and nothing is to be sent
-            return
-        try:
-            async for item in self._items:
-                yield item
-        except Exception as error:
-            self.error = error
-            raise
