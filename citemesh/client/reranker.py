@@ -6,7 +6,7 @@ from citemesh.api.reranker.v1 import reranker_service_pb2 as pb
 from citemesh.api.reranker.v1.reranker_service_pb2_grpc import RerankerServiceStub
 from citemesh.client import convert
 from citemesh.client.caller import Caller
-from citemesh.client.types import Candidate, Ranked, Support
+from citemesh.client.types import Candidate, Judge, Ranked, Support
 
 
 class RerankerClient:
@@ -31,6 +31,11 @@ class RerankerClient:
         )
         answer = await self._caller.unary(self._stub.Attribute, request)
         return tuple(tuple(map(_support, attribution.support)) for attribution in answer.attributions)
+
+    async def model(self) -> Judge:
+        """Which model judges. Raises NotSupported where the service is older than the question."""
+        answer = await self._caller.unary(self._stub.GetModel, pb.GetModelRequest())
+        return Judge(answer.model, answer.order_share, answer.token_vectors_digest)
 
 
 def _support(message: pb.Support) -> Support:

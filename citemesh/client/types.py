@@ -292,6 +292,15 @@ class Support:
     passage_id: str
     score: float
     span: Span
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """The reranker's model: its share in the order, 0 to 1, and the hash of the token vectors that it can use."""
+
+    name: str
+    order_share: float
+    token_vectors_digest: str = ""
+
+
     supported: bool
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from citemesh.client.types import Candidate, Passage
 from citemesh.errors import CiteMeshError
 from gateway.query.context import Scored
+from gateway.query.judges import Judges
 from gateway.query.limits import Limits
 from gateway.query.ports import RerankerPort
 from gateway.query.vectors import bounded
@@ -28,15 +29,29 @@ class Ranker:
 
     def __init__(self, reranker: RerankerPort, limits: Limits) -> None:
         self._reranker = reranker
+        self._judges = Judges(reranker)
         self._limits = limits
 
+    async def wants_vectors(self, cited: bool) -> bool:
+        """Whether token vectors of what a search finds are of use to the reranker.
+
+        Args:
+            cited: whether sentences are going to be checked against what is found.
+        """
+        judge = await self._judges.get()
+        return judge is None or bool(judge.token_vectors_digest and (cited or judge.order_share > 0))
+
     async def rank(self, query: str, passages: Sequence[Passage]) -> Ranking:
-        """Orders passages by the reranker, or leaves the order of the search where it is down."""
+        """Orders passages by the reranker; in the order of the search where it has no share in it, or is down."""
+        judge = await self._judges.get()
+        if judge is not None and judge.order_share == 0:
+            return Ranking(tuple(without_overlaps(by_search(passages))), True)
         try:
             async with asyncio.timeout(self._limits.rank_s):
                 scored, judged = await self._judge(query, passages), True
         except (CiteMeshError, TimeoutError) as error:
             log.warning("the reranker can't judge: %s", error)
+            self._judges.forget()
             scored, judged = [Scored(passage, passage.fused) for passage in passages], False
         return Ranking(tuple(without_overlaps(scored)), judged)
 
@@ -49,6 +64,14 @@ class Ranker:
         ranked = await self._reranker.rerank(query, bounded(candidates))
         by_id = {str(at): passage for at, passage in enumerate(passages)}
         return [Scored(by_id[one.id], one.score) for one in ranked if one.id in by_id]
+
+
+def by_search(passages: Sequence[Passage]) -> list[Scored]:
+    """Passages as a reranker without a share orders them: by the search's scores, moved to 0..1, ties as they come."""
+    scores = [passage.fused for passage in passages]
+    low, spread = min(scores, default=0.0), max(scores, default=0.0) - min(scores, default=0.0)
+    scored = [Scored(one, (one.fused - low) / spread if spread > 0 else 1.0) for one in passages]
+    return sorted(scored, key=lambda one: -one.score)
 
 
 def without_overlaps(scored: Sequence[Scored]) -> list[Scored]:

@@ -86,7 +86,7 @@ class Flow:
     async def search(self, question: Question, top_k: int, deadline: Deadline) -> tuple[Source, ...]:
         """The passages that Ask would find, best first, numbered."""
         plan = first_plan(tidy(question.question))
-        run = Run(question, plan, deadline, Transcript(nowhere), Steps(0.0))
+        run = Run(question, plan, deadline, Transcript(nowhere), Steps(0.0), cites=False)
         ranking = await self._gatherer.gather(run, top_k)
         return numbered([to_source(one) for one in ranking.passages[:top_k]])
 

@@ -56,7 +56,8 @@ class Gatherer:
         lexical = hop > 1 and self._planner.lexical
         mode = "lexical" if lexical else "hybrid"
         with run.steps.step("retrieve", hop) as span:
-            searches = (self._searcher.search(run.question, query, most, mode) for query in queries)
+            vectors = not lexical and await self._ranker.wants_vectors(run.cites)
+            searches = (self._searcher.search(run.question, query, most, mode, vectors) for query in queries)
             found = await asyncio.gather(*searches)
             span.set_attribute("citemesh.found", sum(len(one.passages) for one in found))
         for query, one in zip(queries, found, strict=True):

@@ -9,6 +9,7 @@ from citemesh.client.types import (
     Chat,
     Delta,
     Encoded,
+    Judge,
     Model,
     Ranked,
     Sampling,
@@ -76,6 +77,10 @@ class RerankerPort(Protocol):
         self, sentences: Sequence[str], passages: Sequence[Candidate], max_support: int = 3
     ) -> tuple[tuple[Support, ...], ...]:
         """For each sentence, the passages that support it, best first."""
+        ...
+
+    async def model(self) -> Judge:
+        """Which model judges, and its share in the order."""
         ...
 
 

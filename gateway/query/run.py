@@ -27,6 +27,7 @@ class Run:
         sequences: by collection, the last change that its searches saw; None where they saw different ones.
         cached: whether the answer was kept from an earlier question, and what was said of that one.
         searches: how many were made.
+        cites: whether sentences are going to be checked against what is found.
         sources: what was packed.
         past: what was said before.
     """
@@ -43,6 +44,7 @@ class Run:
     told: list[str] = field(default_factory=list)
     sequences: Sequences | None = None
     searches: int = 0
+    cites: bool = True
     usage: Usage = field(default_factory=Usage)
     finish: str = "complete"
     mode: str = "generated"

@@ -33,7 +33,9 @@ class Searcher:
     def __init__(self, retrieval: RetrievalPort) -> None:
         self._retrieval = retrieval
 
-    async def search(self, question: Question, query: str, top_k: int, mode: str = "hybrid") -> Found:
+    async def search(
+        self, question: Question, query: str, top_k: int, mode: str = "hybrid", with_token_vectors: bool = False
+    ) -> Found:
         """Passages for a query in all collections of a question.
 
         Raises NotFound for an unknown collection, Unavailable where search is down.
@@ -45,7 +47,7 @@ class Searcher:
             mode=mode,
             filter=chosen(question),
             with_token_ids=True,
-            with_token_vectors=mode == "hybrid",
+            with_token_vectors=with_token_vectors,
         )
         answers = await self._together([replace(asked, collection=name) for name in names])
         notices = dict.fromkeys(chain.from_iterable(answer.notices for answer in answers))

@@ -69,6 +69,11 @@ def attribute_response(
     return pb.AttributeResponse(attributions=attributions, model=model)
 
 
+def model_response(name: str, share: float, form: StoredForm | None) -> pb.GetModelResponse:
+    """The answer of GetModel. form: the token vectors that the engine can use."""
+    return pb.GetModelResponse(model=name, order_share=share, token_vectors_digest=form.digest if form else "")
+
+
 def _support(support: Support, passages: Sequence[Candidate], threshold: float) -> pb.Support:
     return pb.Support(
         passage_id=passages[support.passage].id,

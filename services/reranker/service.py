@@ -50,6 +50,10 @@ class RerankerService(pb_grpc.RerankerServiceServicer):
                 scores = [0.0] * len(candidates)
         return convert.rerank_response(rank(candidates, scores, self._blend_weight, top_k), self._engine.name)
 
+    async def GetModel(self, request: pb.GetModelRequest, context: Context) -> pb.GetModelResponse:
+        """Says which model judges."""
+        return convert.model_response(self._engine.name, self._blend_weight, self._engine.stored_form)
+
     def _asks_model(self, candidates: Sequence[Candidate]) -> bool:
         """Whether the order needs the model: it has a share, or nothing else is known."""
         return self._blend_weight > 0 or all(one.retrieval_score is None for one in candidates)

@@ -31,6 +31,7 @@ from gateway.settings import GatewaySettings
 from services.generation.main import build as generation_room
 from services.generation.settings import GenerationSettings
 from services.reranker.main import build as reranker_room
+from services.reranker.service import RerankerService
 from services.reranker.settings import RerankerSettings
 from services.retrieval.main import build as retrieval_room
 from services.retrieval.settings import RetrievalSettings
@@ -72,7 +73,9 @@ class Stack:
 
 @asynccontextmanager
 async def stack(
-    generation: dict[str, Any] | None = None, gateway: dict[str, Any] | None = None
+    generation: dict[str, Any] | None = None,
+    gateway: dict[str, Any] | None = None,
+    reranker: dict[str, Any] | None = None,
 ) -> AsyncIterator[Stack]:
     """Runs the rooms for the block."""
     folder = Path(tempfile.mkdtemp(prefix="cm"))
@@ -87,7 +90,7 @@ async def stack(
     }
     writing = GenerationSettings(engine="fake", **shared, **(generation or {}))
     rooms["generation"] = (generation_room(writing), writing)
-    judging = RerankerSettings(engine="fake", **shared)
+    judging = RerankerSettings(engine="fake", **shared, **(reranker or {}))
     rooms["reranker"] = (reranker_room(judging), judging)
     door = GatewaySettings(**shared, **(gateway or {}))
     rooms["gateway"] = (gateway_room(door), door)
@@ -180,6 +183,27 @@ async def test_chinese_has_its_citations() -> None:
         assert "主水泵的工作压力是四十巴。" in answer
         cited = [c for event in said if isinstance(event, CitationEvent) for c in event.citations]
         assert any(c.document_id == document and "四十巴" in c.quote for c in cited)
+
+
+@pytest.mark.parametrize(("share", "reranked"), [(0.0, 0), (0.5, 1)])
+async def test_the_rerankers_own_setting_decides_whether_it_orders(
+    share: float, reranked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    asked = RerankerService.Rerank
+
+    async def counted(self: RerankerService, request: Any, context: Any) -> Any:
+        calls.append(request.query)
+        return await asked(self, request, context)
+
+    monkeypatch.setattr(RerankerService, "Rerank", counted)
+    async with stack(reranker={"blend_weight": share}) as rooms:
+        await rooms.ingest("pump.md", PUMP)
+        for question in (ASKED, "When was the pump built?"):
+            assert isinstance((await rooms.ask(question))[-1], DoneEvent)
+        found = await rooms.client.query.search(ASKED)
+        assert "40 bar" in found[0].text
+    assert len(calls) == 3 * reranked
 
 
 async def test_stored_ids_reach_the_prompt() -> None:

@@ -12,7 +12,7 @@ import pytest
 from citemesh.api.reranker.v1 import reranker_service_pb2 as pb
 from citemesh.api.reranker.v1.reranker_service_pb2_grpc import RerankerServiceStub
 from citemesh.client import Mesh
-from citemesh.client.types import Candidate
+from citemesh.client.types import Candidate, Judge
 from citemesh.errors import DeadlineExceeded, InvalidInput, Overloaded
 from citemesh.kit import deadline
 from citemesh.kit.server import Server
@@ -203,6 +203,14 @@ async def test_without_a_share_the_model_is_asked_only_where_nothing_else_is_kno
         ranked = await mesh.reranker.rerank("capital of France", found)
         assert [(one.id, one.model_score) for one in ranked] == [("high", 0.0), ("low", 0.0)]
         assert (await mesh.reranker.rerank("capital of France", unknown))[0].id == "low"
+
+
+async def test_it_says_which_model_judges_and_what_it_can_use(engine: Engine, tmp_path: Path) -> None:
+    for weight in (0.0, 0.25):
+        async with serving(engine, tmp_path, blend_weight=weight) as mesh:
+            assert await mesh.reranker.model() == Judge(engine.name, weight, "")
+    async with serving(SlowEngine(), tmp_path) as mesh:
+        assert (await mesh.reranker.model()).token_vectors_digest == FORM.digest
 
 
 def test_an_engine_has_the_share_that_was_measured_for_it() -> None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from citemesh.client.types import Candidate, Ranked, Span, Support
+from citemesh.client.types import Candidate, Judge, Ranked, Span, Support
 from citemesh.kit.settings import load
 from citemesh.models.token_vectors import StoredVectors, unpack
 from services.reranker.blend import rank
@@ -43,6 +43,11 @@ class LocalReranker:
             "checking", lambda alive: self._engine.support(sentences, texts, alive, stored), 0, self._settings.timeout_s
         )
         return tuple(tuple(self._support(one, passages) for one in each[:max_support]) for each in found)
+
+    async def model(self) -> Judge:
+        """Which model judges."""
+        form = self._engine.stored_form
+        return Judge(self._engine.name, self._settings.weight, form.digest if form else "")
 
     def _stored(self, candidates: Sequence[Candidate]) -> list[StoredVectors | None]:
         """Vectors that came with the candidates and are of this engine's form."""

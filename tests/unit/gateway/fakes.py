@@ -15,6 +15,7 @@ from citemesh.client.types import (
     DeltaEvent,
     DoneEvent,
     Encoded,
+    Judge,
     Location,
     Model,
     Passage,
@@ -149,8 +150,19 @@ class FakeReranker:
     error: Exception | None = None
     attributed: list[list[str]] = field(default_factory=list)
     gate: asyncio.Event | None = None
+    judge: Judge | Exception = field(default_factory=lambda: Judge("fake", 1.0, "d" * 64))
+    reranked: list[list[Candidate]] = field(default_factory=list)
+    told: int = 0
+    """How often it was asked which model judges."""
+
+    async def model(self) -> Judge:
+        self.told += 1
+        if self.error or isinstance(self.judge, Exception):
+            raise self.error or self.judge  # type: ignore[misc]  # one of them is an exception
+        return self.judge
 
     async def rerank(self, query: str, candidates: Sequence[Candidate], top_k: int = 0) -> tuple[Ranked, ...]:
+        self.reranked.append(list(candidates))
         if self.error:
             raise self.error
         scored = [(share(query, c.text), -at, c.id) for at, c in enumerate(candidates)]

@@ -84,3 +84,17 @@ class Support(_message.Message):
     span: _span_pb2.Span
     supported: bool
     def __init__(self, passage_id: _Optional[str] = ..., score: _Optional[float] = ..., span: _Optional[_Union[_span_pb2.Span, _Mapping]] = ..., supported: _Optional[bool] = ...) -> None: ...
+
+class GetModelRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class GetModelResponse(_message.Message):
+    __slots__ = ("model", "order_share", "token_vectors_digest")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    ORDER_SHARE_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_VECTORS_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    order_share: float
+    token_vectors_digest: str
+    def __init__(self, model: _Optional[str] = ..., order_share: _Optional[float] = ..., token_vectors_digest: _Optional[str] = ...) -> None: ...

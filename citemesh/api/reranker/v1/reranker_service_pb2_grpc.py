@@ -45,6 +45,11 @@ class RerankerServiceStub:
                 request_serializer=citemesh_dot_api_dot_reranker_dot_v1_dot_reranker__service__pb2.AttributeRequest.SerializeToString,
                 response_deserializer=citemesh_dot_api_dot_reranker_dot_v1_dot_reranker__service__pb2.AttributeResponse.FromString,
                 _registered_method=True)
+        self.GetModel = channel.unary_unary(
+                '/citemesh.api.reranker.v1.RerankerService/GetModel',
+                request_serializer=citemesh_dot_api_dot_reranker_dot_v1_dot_reranker__service__pb2.GetModelRequest.SerializeToString,
+                response_deserializer=citemesh_dot_api_dot_reranker_dot_v1_dot_reranker__service__pb2.GetModelResponse.FromString,
+                _registered_method=True)
 
 
 class RerankerServiceServicer:
@@ -65,6 +70,13 @@ class RerankerServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetModel(self, request, context):
+        """Says which model judges, what share it has in the order and what it can use. Cheap: callers keep it for a while.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_RerankerServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -77,6 +89,11 @@ def add_RerankerServiceServicer_to_server(servicer, server):
                     servicer.Attribute,
                     request_deserializer=citemesh_dot_api_dot_reranker_dot_v1_dot_reranker__service__pb2.AttributeRequest.FromString,
                     response_serializer=citemesh_dot_api_dot_reranker_dot_v1_dot_reranker__service__pb2.AttributeResponse.SerializeToString,
+            ),
+            'GetModel': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetModel,
+                    request_deserializer=citemesh_dot_api_dot_reranker_dot_v1_dot_reranker__service__pb2.GetModelRequest.FromString,
+                    response_serializer=citemesh_dot_api_dot_reranker_dot_v1_dot_reranker__service__pb2.GetModelResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -134,6 +151,33 @@ class RerankerService:
             '/citemesh.api.reranker.v1.RerankerService/Attribute',
             citemesh_dot_api_dot_reranker_dot_v1_dot_reranker__service__pb2.AttributeRequest.SerializeToString,
             citemesh_dot_api_dot_reranker_dot_v1_dot_reranker__service__pb2.AttributeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetModel(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/citemesh.api.reranker.v1.RerankerService/GetModel',
+            citemesh_dot_api_dot_reranker_dot_v1_dot_reranker__service__pb2.GetModelRequest.SerializeToString,
+            citemesh_dot_api_dot_reranker_dot_v1_dot_reranker__service__pb2.GetModelResponse.FromString,
             options,
             channel_credentials,
             insecure,

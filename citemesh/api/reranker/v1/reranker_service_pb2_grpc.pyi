@@ -37,6 +37,8 @@ class RerankerServiceStub:
     """Orders passages by how well they answer a query. No passage is lost; ties keep the order of the request."""
     Attribute: _grpc.UnaryUnaryMultiCallable[_reranker_service_pb2.AttributeRequest, _reranker_service_pb2.AttributeResponse]
     """For each sentence, the passages that support it and where."""
+    GetModel: _grpc.UnaryUnaryMultiCallable[_reranker_service_pb2.GetModelRequest, _reranker_service_pb2.GetModelResponse]
+    """Says which model judges, what share it has in the order and what it can use. Cheap: callers keep it for a while."""
 
 @_typing.type_check_only
 class RerankerServiceAsyncStub(RerankerServiceStub):
@@ -47,6 +49,8 @@ class RerankerServiceAsyncStub(RerankerServiceStub):
     """Orders passages by how well they answer a query. No passage is lost; ties keep the order of the request."""
     Attribute: _aio.UnaryUnaryMultiCallable[_reranker_service_pb2.AttributeRequest, _reranker_service_pb2.AttributeResponse]  # type: ignore[assignment]
     """For each sentence, the passages that support it and where."""
+    GetModel: _aio.UnaryUnaryMultiCallable[_reranker_service_pb2.GetModelRequest, _reranker_service_pb2.GetModelResponse]  # type: ignore[assignment]
+    """Says which model judges, what share it has in the order and what it can use. Cheap: callers keep it for a while."""
 
 class RerankerServiceServicer(metaclass=_abc_1.ABCMeta):
     """Judges how well passages fit a question, and how well they support a sentence."""
@@ -66,5 +70,13 @@ class RerankerServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_reranker_service_pb2.AttributeResponse, _abc.Awaitable[_reranker_service_pb2.AttributeResponse]]:
         """For each sentence, the passages that support it and where."""
+
+    @_abc_1.abstractmethod
+    def GetModel(
+        self,
+        request: _reranker_service_pb2.GetModelRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_reranker_service_pb2.GetModelResponse, _abc.Awaitable[_reranker_service_pb2.GetModelResponse]]:
+        """Says which model judges, what share it has in the order and what it can use. Cheap: callers keep it for a while."""
 
 def add_RerankerServiceServicer_to_server(servicer: RerankerServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
