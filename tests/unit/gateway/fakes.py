@@ -85,6 +85,8 @@ class FakeRetrieval:
     searches: list[Search] = field(default_factory=list)
     elsewhere: dict[str, tuple[Passage, ...]] = field(default_factory=dict)
     sequence: int = 1
+    sequences: dict[str, int] = field(default_factory=dict)
+    """Last change by collection, where it isn't ``sequence``."""
     notices: tuple[str, ...] = ()
 
     async def find(self, search: Search) -> SearchAnswer:
@@ -94,7 +96,8 @@ class FakeRetrieval:
         if self.error:
             raise self.error
         passages = self.elsewhere.get(search.collection, self.passages)
-        return SearchAnswer(passages[: search.top_k], self.sequence, self.notices)
+        sequence = self.sequences.get(search.collection, self.sequence)
+        return SearchAnswer(passages[: search.top_k], sequence, self.notices)
 
 
 @dataclass

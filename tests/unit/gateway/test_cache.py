@@ -95,6 +95,19 @@ async def test_a_changed_collection_is_read_anew_and_the_new_answer_kept() -> No
     assert done_of(await said_by(flow)).cached
 
 
+@pytest.mark.parametrize(("changed", "cached"), [("elsewhere", True), ("default", False), ("notes", False), ("", True)])
+async def test_only_a_change_of_what_was_searched_forgets_an_answer(changed: str, cached: bool) -> None:
+    mesh = Mesh(retrieval=FakeRetrieval(PASSAGES, sequences={"default": 4, "notes": 9, "elsewhere": 9}))
+    flow, asked = Flow(mesh.rooms, LIMITS), Question(ASKED, more_collections=("notes",))
+    await said_by(flow, asked)
+    if changed:
+        mesh.retrieval.sequences[changed] += 1
+    assert done_of(await said_by(flow, asked)).cached is cached
+    assert done_of(await said_by(flow, asked)).cached
+    looked = {(search.collection, search.mode) for search in mesh.retrieval.searches[2:4]}
+    assert looked == {("default", "lexical"), ("notes", "lexical")}, "each is looked at, and no other one"
+
+
 async def test_another_tenant_gets_an_answer_of_its_own() -> None:
     assert await both(Mesh(), Question(ASKED), Question(ASKED))
     assert not await both(Mesh(), Question(ASKED), Question(ASKED), Owner("acme", "ann"))
