@@ -17,8 +17,8 @@ from citemesh.models.vector_layout import HEADER, MOST_DIMENSIONS, MOST_TOKENS, 
 
 __all__ = ["CONTEXT_VERSION", "MOST_DIMENSIONS", "MOST_TOKENS", "StoredVectors", "digest_of", "pack", "unpack"]
 
-CONTEXT_VERSION = 1
-"""Changes whenever the same chunk would be embedded as another text: under its title and headings, as version 1."""
+CONTEXT_VERSION = 2
+"""Changes whenever the same chunk would be embedded as another text: under its title, if it has one, and headings, as version 2."""
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.uint32]

@@ -14,7 +14,7 @@ from services.retrieval.embedding.encoder import in_context
 from services.retrieval.embedding.queue import EmbeddingQueue
 from services.retrieval.engine import DocumentInfo, Engine, NewDocument, TokenVectors, Vector
 from services.retrieval.ingest.chunk import ChunkSize, TokenCounter
-from services.retrieval.ingest.describe import described, document_id_of
+from services.retrieval.ingest.describe import described, document_id_of, said_title
 from services.retrieval.ingest.detect import SourceType
 from services.retrieval.ingest.draft import Draft, draft, spans
 from services.retrieval.ingest.long import means, pieces, whole
@@ -149,7 +149,7 @@ class Pipeline:
         parts = whole(texts)
         if self._size.sliding:
             parts = await self._embeddings.in_thread(pieces, texts, self._embeddings.encoder, self._size.read_at_once)
-        places = [(draft.info.title, chunk.place.headings) for draft in drafts for chunk in draft.chunks]
+        places = [(said_title(draft.info), chunk.place.headings) for draft in drafts for chunk in draft.chunks]
         seen = [in_context(*places[owner], text) for owner, text in zip(parts.owners, parts.texts, strict=True)]
         vectors, late = await self._portions(seen, list(map(len, parts.texts)))
         kept = iter(late)

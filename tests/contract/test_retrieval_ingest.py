@@ -67,6 +67,15 @@ async def test_the_same_bytes_are_unchanged_and_new_bytes_replace(service: Servi
     assert (await service.mesh.collections.get("default")).documents == 2
 
 
+async def test_a_document_without_a_title_is_embedded_as_its_text_alone(service: Service) -> None:
+    bare, named = "Green tea wants water of eighty degrees.", "Coffee likes it hotter than that."
+    await service.ingest(note("bare", bare), note("named", named, title="Marigold hemlock"))
+    (first, *_), (second, *_) = [await service.mesh.retrieval.search(text, mode="dense") for text in (bare, named)]
+    assert first.title == first.document_id  # a hash, which stands for a title to be shown and is not read
+    assert first.dense == pytest.approx(1, abs=1e-5)
+    assert (second.title, (second.dense or 1) < 0.95) == ("Marigold hemlock", True)
+
+
 def blank_pdf() -> bytes:
     document = pypdfium2.PdfDocument.new()
     document.new_page(200, 200)

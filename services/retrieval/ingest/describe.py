@@ -48,6 +48,11 @@ def described(upload: Upload, document_id: str, sha256: str, source_type: Source
     )
 
 
+def said_title(info: DocumentInfo) -> str:
+    """The title that a document has; empty where its id stands in for one, which says nothing of what it holds."""
+    return "" if info.title == info.document_id else info.title
+
+
 def chunks_of(info: DocumentInfo, parsed: Parsed, counter: TokenCounter, size: ChunkSize) -> list[Chunk]:
     """The chunks, without token ids. Raises IngestFault NO_TEXT where there is nothing to cut."""
     places = chunk(parsed, counter, size)
