@@ -193,7 +193,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Found chunks, best first, and the number of the last committed change that they saw."""
+    """Found chunks, best first, and the number of the last committed change of the collection that they saw.
+
+    It rises with the collection's own changes alone, and goes on rising where the collection is made anew.
+    """
 
     found: tuple[Found, ...]
     sequence: int
@@ -203,7 +206,7 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """Ids that are gone, ids that were not there, and the number of the change."""
+    """Ids that are gone, ids that were not there, and the number of the collection's last change."""
 
     deleted: tuple[str, ...]
     missing: tuple[str, ...]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from citemesh.errors import AlreadyExists, NotFound, PreconditionFailed
-from services.retrieval.engine import Engine, Filter, TokenIds
-from tests.contract.retrieval_engines import EMBEDDING, KINDS, OTHER, ids_of, new_document, opened, search
+from services.retrieval.engine import Engine, Filter, Mode, TokenIds
+from tests.contract.retrieval_engines import EMBEDDING, KINDS, OTHER, ids_of, new_document, opened, query_for, search
 
 PARIS = "Paris is the capital of France. It lies on the Seine."
 BERLIN = "Berlin is the capital of Germany. The wall fell in 1989."
@@ -123,6 +123,29 @@ async def test_sequence_numbers_rise_with_changes(engine: Engine) -> None:
     assert first < second < gone.sequence
     assert (await search(engine, "capital")).sequence == gone.sequence
     assert (await engine.delete("default", ["a"])).sequence == gone.sequence
+
+
+async def test_a_collections_number_rises_with_its_own_changes_alone(engine: Engine) -> None:
+    async def number(collection: str = "default", mode: Mode = "hybrid") -> int:
+        return (await search(engine, "capital", mode, collection=collection)).sequence
+
+    await engine.create("other", EMBEDDING)
+    made = await number("other")
+    await engine.put(new_document(PARIS, "p", "other"))
+    before, other = await number(), await number("other")
+    assert other > made > 0
+    await engine.put(new_document(BERLIN, "b", "other"))
+    await engine.delete("other", ["p"])
+    await engine.create("third", EMBEDDING)
+    await engine.drop("third")
+    assert [await number(mode=mode) for mode in ("hybrid", "dense", "lexical")] == [before] * 3
+    assert (await engine.delete("default", ["nobody"])).sequence == before
+    together = [query_for("capital", collection=name) for name in ("default", "other")]
+    assert [found.sequence for found in await engine.search_many(together)] == [before, await number("other")]
+    assert (last := await number("other")) > other
+    dropped = await engine.drop("other")
+    await engine.create("other", EMBEDDING)
+    assert await number("other") > dropped > last
 
 
 async def test_collections_are_apart(filled: Engine) -> None:

@@ -12,8 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
-
 from citemesh.errors import PreconditionFailed, Unavailable
 from services.retrieval import near
 from services.retrieval.engine import (
@@ -111,8 +109,9 @@ class DurableEngine:
 
         def work(connection: sqlite3.Connection) -> CollectionInfo:
             with Transaction(connection):
-                collections.create(connection, name, embedding)
-                changes.begin(connection)
+                row = collections.create(connection, name, embedding)
+                sequence = changes.begin(connection, row.id)
+            self._indexes.apply(row, IndexChange.of(row), sequence)
             return collections.info(connection, name)
 
         return await self._write(work)
@@ -146,8 +145,8 @@ class DurableEngine:
                 removed = documents.remove(connection, row.id, document.info.document_id)
                 number = documents.insert(connection, row.id, document)
                 added, vectors = chunks.insert(connection, row.id, number, new)
-                sequence = changes.begin(connection)
-            self._indexes.apply(row, IndexChange(added, vectors, removed))
+                sequence = changes.begin(connection, row.id)
+            self._indexes.apply(row, IndexChange(added, vectors, removed), sequence)
             return sequence
 
         return await self._write(work)
@@ -169,7 +168,7 @@ class DurableEngine:
         def work(connection: sqlite3.Connection) -> int:
             with Transaction(connection):
                 row = collections.drop(connection, name)
-                sequence = changes.begin(connection)
+                sequence = changes.begin(connection, row.id)
             self._indexes.forget(row)
             return sequence
 
@@ -201,9 +200,8 @@ class DurableEngine:
             with Transaction(connection):
                 row = collections.find(connection, collection)
                 removed = documents.remove_all(connection, row.id, document_ids)
-                sequence = changes.begin(connection) if removed else changes.last(connection)[0]
-            nothing = np.empty((0, row.embedding.dimension), np.float32)
-            self._indexes.apply(row, IndexChange([], nothing, _all(removed)))
+                sequence = changes.begin(connection, row.id) if removed else collections.changed(connection, row)
+            self._indexes.apply(row, IndexChange.of(row, _all(removed)), sequence)
             missing = tuple(name for name in dict.fromkeys(document_ids) if name not in removed)
             return Deleted(tuple(removed), missing, sequence)
 

@@ -12,7 +12,7 @@ from services.retrieval.engine import Duplicate, Found, Mode, Query, Results, Ve
 from services.retrieval.fuse import Fused, Scores, Weights, unrelated
 from services.retrieval.index.drawn import Drawn
 from services.retrieval.index.keeper import IndexKeeper
-from services.retrieval.store import changes, chunks, collections, signatures, words
+from services.retrieval.store import chunks, collections, signatures, words
 from services.retrieval.store import vectors as stored
 from services.retrieval.store.collections import Row
 from services.retrieval.ways import ordered, way
@@ -26,12 +26,13 @@ _Groups = list[tuple[Fused, list[tuple[Fused, float]]]]
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A query, its collection, and the way it goes."""
+    """A query, its collection, the way it goes, and the last change that every part of its answer sees."""
 
     query: Query
     row: Row
     mode: Mode
     notices: tuple[str, ...]
+    sequence: int
 
 
 class DurableSearch:
@@ -61,11 +62,10 @@ class DurableSearch:
         """Results, and whether nothing vanished under the search."""
         connection.execute("BEGIN")
         try:
-            sequence, _ = changes.last(connection)
             asked = [self._asked(connection, query) for query in queries]
             first = [self._first_limit(one) for one in asked]
             dense = self._dense(connection, asked, first)
-            answers = [self._answer(connection, *one, sequence) for one in zip(asked, first, dense, strict=True)]
+            answers = [self._answer(connection, *one) for one in zip(asked, first, dense, strict=True)]
         finally:
             connection.rollback()
         return tuple(results for results, _ in answers), all(whole for _, whole in answers)
@@ -75,7 +75,8 @@ class DurableSearch:
         mode, notices = way(query, *collections.counts(connection, row))
         if mode != "lexical" and query.embedding is not None:
             collections.require(row, query.embedding)
-        return _Asked(query, row, mode, notices)
+        sequence = min(collections.changed(connection, row), self._indexes.followed(row))
+        return _Asked(query, row, mode, notices, sequence)
 
     def _first_limit(self, asked: _Asked) -> int:
         """Chunks that each part ranks at first: some more than asked for, since duplicates fold."""
@@ -118,9 +119,7 @@ class DurableSearch:
         portions = stored.read(connection, wanted, len(vector))
         return {int(n): float(s) for numbers, rows in portions for n, s in zip(numbers, rows @ vector, strict=True)}
 
-    def _answer(
-        self, connection: sqlite3.Connection, asked: _Asked, limit: int, dense: Scores, sequence: int
-    ) -> tuple[Results, bool]:
+    def _answer(self, connection: sqlite3.Connection, asked: _Asked, limit: int, dense: Scores) -> tuple[Results, bool]:
         """Ranks more where too little was left after folding, until it is enough or all was seen."""
         query = asked.query
         while True:
@@ -128,7 +127,7 @@ class DurableSearch:
             ranked = self._ranked(connection, asked, limit, dense, lexical)
             groups = self._folded(connection, query, ranked)
             if len(groups) >= query.top_k or max(len(dense), len(lexical)) < limit or limit >= _MOST_RANKED:
-                return self._results(connection, asked, groups, sequence)
+                return self._results(connection, asked, groups)
             limit *= 4
             dense = self._nearest(connection, [asked], limit)[0] if asked.mode != "lexical" else {}
 
@@ -165,9 +164,7 @@ class DurableSearch:
             groups = near.fold(known, query.top_k, self._near_duplicate)
         return [(ranked[it.first], [(ranked[at], similarity) for at, similarity in it.others]) for it in groups]
 
-    def _results(
-        self, connection: sqlite3.Connection, asked: _Asked, groups: _Groups, sequence: int
-    ) -> tuple[Results, bool]:
+    def _results(self, connection: sqlite3.Connection, asked: _Asked, groups: _Groups) -> tuple[Results, bool]:
         query = asked.query
         first = [item.key for item, _ in groups]
         known = chunks.read(connection, first, query.with_token_ids, query.with_token_vectors)
@@ -190,4 +187,4 @@ class DurableSearch:
             if item.key in known
         ]
         whole = len(known) == len(first) and len(duplicates) == len(behind)
-        return Results(tuple(found), sequence, asked.notices), whole
+        return Results(tuple(found), asked.sequence, asked.notices), whole

@@ -33,6 +33,7 @@ from services.retrieval.ways import ordered, way
 class _Collection:
     embedding: Embedding
     created_at: datetime
+    sequence: int
     documents: dict[str, NewDocument] = field(default_factory=dict)
 
 
@@ -59,8 +60,7 @@ class FakeEngine:
         """Makes a collection."""
         if name in self._collections:
             raise AlreadyExists("collection", name)
-        self._collections[name] = _Collection(embedding, datetime.now(UTC))
-        self._sequence += 1
+        self._collections[name] = _Collection(embedding, datetime.now(UTC), self._change())
         return self._info(name)
 
     async def collection(self, name: str) -> CollectionInfo:
@@ -80,8 +80,7 @@ class FakeEngine:
         """Deletes a collection."""
         self._find(name)
         del self._collections[name]
-        self._sequence += 1
-        return self._sequence
+        return self._change()
 
     async def snapshot(self, collection: str) -> Copied:
         """Has nothing on disk."""
@@ -95,8 +94,8 @@ class FakeEngine:
             raise mismatch(name, kept.embedding, document.embedding)
         kept.documents.pop(document.info.document_id, None)
         kept.documents[document.info.document_id] = document
-        self._sequence += 1
-        return self._sequence
+        kept.sequence = self._change()
+        return kept.sequence
 
     async def document(self, collection: str, document_id: str, with_text: bool = True) -> tuple[DocumentInfo, str]:
         """Reads a document and its text."""
@@ -113,14 +112,15 @@ class FakeEngine:
 
     async def delete(self, collection: str, document_ids: Sequence[str]) -> Deleted:
         """Deletes documents."""
-        kept = self._find(collection).documents
-        asked = list(dict.fromkeys(document_ids))
+        of = self._find(collection)
+        kept, asked = of.documents, list(dict.fromkeys(document_ids))
         tables = {info.table_id for info in (document.info for document in kept.values()) if info.table_id}
         deleted = [name for name in asked if name in kept or name in tables]
         for name in [name for name, document in kept.items() if {name, document.info.table_id} & set(deleted)]:
             del kept[name]
-        self._sequence += bool(deleted)
-        return Deleted(tuple(deleted), tuple(name for name in asked if name not in deleted), self._sequence)
+        if deleted:
+            of.sequence = self._change()
+        return Deleted(tuple(deleted), tuple(name for name in asked if name not in deleted), of.sequence)
 
     async def search(self, query: Query) -> Results:
         """Finds chunks."""
@@ -137,7 +137,7 @@ class FakeEngine:
                   item.lexical)
             for item in best
         ]  # fmt: skip
-        return Results(_folded(query, found, self._near_duplicate), self._sequence, notices)
+        return Results(_folded(query, found, self._near_duplicate), kept.sequence, notices)
 
     async def search_many(self, queries: Sequence[Query]) -> tuple[Results, ...]:
         """Finds chunks, one search after another."""
@@ -154,6 +154,10 @@ class FakeEngine:
             for name, document in kept.documents.items():
                 chunks = [replace(c, tokens=tokens.get(c.chunk_id, c.tokens)) for c in document.chunks]
                 kept.documents[name] = replace(document, chunks=chunks)
+
+    def _change(self) -> int:
+        self._sequence += 1
+        return self._sequence
 
     def _find(self, name: str) -> _Collection:
         if name not in self._collections:

@@ -12,6 +12,7 @@ later; a change that takes half of that gives up before its step 3. All calls he
 """
 
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -39,6 +40,8 @@ class MilvusStore:
         self._client = client
         self._names = names
         self._now = now
+        # So that of two changes of this process the later number is written last.
+        self._numbering = threading.Lock()
 
     def put(self, document: NewDocument) -> int:
         """Stores or replaces a document, whole or not at all; the change's number. Raises InvalidInput for what Milvus
@@ -81,10 +84,11 @@ class MilvusStore:
 
     def changed(self, collection: str) -> int:
         """Numbers a change that was made, by whichever replica: above the number before, and the time if it can be."""
-        number = max(self.last_change(collection) + 1, int(self._now() * 1_000_000))
-        row = {"id": key(collection), "number": number, "vector": NO_VECTOR}
-        self._client.upsert(self._names.changes, [row])
-        return number
+        with self._numbering:
+            number = max(self.last_change(collection) + 1, int(self._now() * 1_000_000))
+            row = {"id": key(collection), "number": number, "vector": NO_VECTOR}
+            self._client.upsert(self._names.changes, [row])
+            return number
 
     def last_change(self, collection: str) -> int:
         """The number of the last change that was made by any replica; 0 before the first."""

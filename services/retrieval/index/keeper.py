@@ -15,7 +15,7 @@ from services.retrieval.index import snapshot
 from services.retrieval.index.kinds import IndexChoice
 from services.retrieval.index.segment import Segment
 from services.retrieval.index.vectors import VectorIndex
-from services.retrieval.store import changes, vectors
+from services.retrieval.store import changes, collections, vectors
 from services.retrieval.store.collections import Row
 from services.retrieval.store.schema import store_id
 
@@ -33,14 +33,20 @@ class IndexChange:
     vectors: Vector
     removed: Sequence[int]
 
+    @classmethod
+    def of(cls, row: Row, removed: Sequence[int] = ()) -> "IndexChange":
+        """One that adds nothing."""
+        return cls((), np.empty((0, row.embedding.dimension), np.float32), removed)
+
 
 @dataclass(slots=True)
 class Kept:
-    """A collection's index, and changed chunks since it was last written out."""
+    """A collection's index, changed chunks since it was last written out, and the last change that it follows."""
 
     row: Row
     index: VectorIndex
     unsaved: int = 0
+    followed: int = 0
 
 
 class IndexKeeper:
@@ -58,6 +64,10 @@ class IndexKeeper:
     def of(self, row: Row) -> VectorIndex:
         """A collection's index; an empty one for a new collection."""
         return self._of(row).index
+
+    def followed(self, row: Row) -> int:
+        """The last change of a collection that its index follows: a moment behind the store's while one comes in."""
+        return self._of(row).followed
 
     def all(self) -> list[Kept]:
         """All that are kept now."""
@@ -83,13 +93,14 @@ class IndexKeeper:
         for numbers, found in vectors.read(connection, missing, index.dimension):
             index.change(numbers, found)
         with self._guard:
-            self._kept[row.id] = Kept(row, index, len(missing))
+            self._kept[row.id] = Kept(row, index, len(missing), collections.changed(connection, row))
 
-    def apply(self, row: Row, change: IndexChange) -> None:
-        """Follows a committed change."""
+    def apply(self, row: Row, change: IndexChange, sequence: int) -> None:
+        """Follows a committed change, of that number."""
         kept = self._of(row)
         kept.index.change(np.array(change.added, dtype=np.int64), change.vectors, change.removed)
         kept.unsaved += len(change.added) + len(change.removed)
+        kept.followed = sequence
         self.changed()
 
     def forget(self, row: Row) -> None:

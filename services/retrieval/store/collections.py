@@ -50,6 +50,11 @@ def counts(connection: sqlite3.Connection, row: Row) -> tuple[int, int]:
     return int(found[0]), int(found[1])
 
 
+def changed(connection: sqlite3.Connection, row: Row) -> int:
+    """Number of a collection's last committed change. It rises with its changes alone, and with being made anew."""
+    return int(connection.execute("SELECT changed FROM collections WHERE id = ?", (row.id,)).fetchone()[0])
+
+
 def find(connection: sqlite3.Connection, name: str) -> Row:
     """Finds one by name. Raises NotFound, which names those that exist."""
     row = connection.execute("SELECT id, model, digest, dimension FROM collections WHERE name = ?", (name,)).fetchone()

@@ -35,7 +35,12 @@ UPDATE collections SET
   chunks = (SELECT COALESCE(SUM(d.chunks), 0) FROM documents d WHERE d.collection = collections.id);
 {ADDED_IN_2}
 """
-_STEPS = {1: _TO_2}
+# Version 3: each collection knows the number of its last change.
+_TO_3 = """
+ALTER TABLE collections ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
+UPDATE collections SET changed = (SELECT COALESCE(MAX(sequence), 0) FROM changes);
+"""
+_STEPS = {1: _TO_2, 2: _TO_3}
 
 
 def upgrade(connection: sqlite3.Connection, version: int) -> None:

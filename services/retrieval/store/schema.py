@@ -13,7 +13,7 @@ from citemesh.errors import DataLoss, PreconditionFailed
 from services.retrieval import lexical
 from services.retrieval.store import migrate
 
-VERSION = 2
+VERSION = 3
 APPLICATION_ID = 0x434D5253  # "CMRS"
 
 TABLES = f"""
@@ -22,7 +22,8 @@ CREATE TABLE changes (sequence INTEGER PRIMARY KEY AUTOINCREMENT, mark BLOB NOT 
 CREATE TABLE collections (
   id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, model TEXT NOT NULL, digest TEXT NOT NULL,
   dimension INTEGER NOT NULL, created_at TEXT NOT NULL, documents INTEGER NOT NULL DEFAULT 0,
-  chunks INTEGER NOT NULL DEFAULT 0, unreadable INTEGER NOT NULL DEFAULT 0);
+  chunks INTEGER NOT NULL DEFAULT 0, unreadable INTEGER NOT NULL DEFAULT 0,
+  changed INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE documents (
   id INTEGER PRIMARY KEY AUTOINCREMENT, collection INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
   document_id TEXT NOT NULL, title TEXT NOT NULL, uri TEXT NOT NULL, domain TEXT NOT NULL, source_type TEXT NOT NULL,

@@ -6,16 +6,17 @@ import shutil
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bench.crashing.killing import kill_again_and_again
 from citemesh.errors import DataLoss, PreconditionFailed, Unavailable
-from services.retrieval.engine import Engine, Filter, Found
+from services.retrieval.engine import Engine, Filter, Found, Mode, Results
 from services.retrieval.engines.durable import DurableEngine
 from services.retrieval.index.kinds import IndexChoice
 from services.retrieval.store import schema
-from tests.contract.retrieval_engines import EMBEDDING, ids_of, new_document, opened, search
+from tests.contract.retrieval_engines import EMBEDDING, ids_of, new_document, opened, query_for, search
 
 KILLS = 20
 
@@ -320,3 +321,41 @@ async def test_a_closed_engine_says_so(tmp_path: Path) -> None:
     with pytest.raises(Unavailable):
         await engine.collection("default")
     await engine.close()
+
+
+async def test_a_collections_number_survives_a_restart_and_its_name_given_anew(tmp_path: Path) -> None:
+    async with opened("durable", tmp_path) as engine:
+        await engine.create("other", EMBEDDING)
+        last = await engine.put(new_document("water flows", "d", "other"))
+        await engine.put(new_document("water flows", "d"))
+    async with opened("durable", tmp_path) as engine:
+        assert (await search(engine, "water", collection="other")).sequence == last
+        dropped = await engine.drop("other")
+    async with opened("durable", tmp_path) as engine:
+        await engine.create("other", EMBEDDING)
+        assert (await search(engine, "water", collection="other")).sequence > dropped > last
+
+
+async def test_an_answer_never_claims_a_change_that_its_index_has_not_followed(tmp_path: Path) -> None:
+    """Between the commit and the index: words see the change, vectors don't, and the answer's number is the one before.
+
+    What was found then is looked for again once the number is another.
+    """
+    async with opened("durable", tmp_path) as engine:
+        assert isinstance(engine, DurableEngine)
+        first = await engine.put(new_document("water flows", "a"))
+        follow = engine._indexes.apply
+        beside: list[Results] = []
+
+        def late(*change: Any) -> None:
+            database = engine._open_database
+            modes: tuple[Mode, ...] = ("dense", "lexical")
+            asked = [query_for("water", mode) for mode in modes]
+            beside.extend(database.read_here(lambda connection: engine._search.run(connection, asked)))
+            follow(*change)
+
+        engine._indexes.apply = late  # type: ignore[method-assign]  # a moment that takes microseconds
+        second = await engine.put(new_document("water stands", "b"))
+        assert [ids_of(found) for found in beside] == [["a"], ["a", "b"]]
+        assert [found.sequence for found in beside] == [first, first]
+        assert (await search(engine, "water")).sequence == second

@@ -100,6 +100,7 @@ async def test_a_store_of_version_1_is_brought_up_in_place(tmp_path: Path) -> No
         info = await engine.collection("default")
         assert (info.documents, info.chunks, info.unreadable_chunks) == (6, chunks, 0)
         assert chunks > 12
+        assert (await search(engine, "harbour")).sequence == 1
         for n in range(6):
             assert ids_of(await search(engine, f"number{n}", "lexical")) == [f"d{n}"]
             assert ids_of(await search(engine, f"{TEXT} number{n}", "dense", 1000))
