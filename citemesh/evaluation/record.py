@@ -8,7 +8,7 @@ from typing import Any
 
 from citemesh.errors import InvalidInput
 from citemesh.evaluation.certainty import Difference, Figure, difference, figure
-from citemesh.evaluation.measures import COST, QUALITY
+from citemesh.evaluation.measures import COST, QUALITY, holds
 from citemesh.evaluation.run import Judged
 
 VERSION = 1
@@ -16,7 +16,14 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question of a run, as it is kept."""
+    """One question of a run, as it is kept.
+
+    Attributes:
+        right: answers that would have been right.
+        missing: evidence that was not among the sources.
+        unsupported: sentences that no source was found to support, of all `sentences`.
+        model: what wrote the answer; empty where its sentences were quoted.
+    """
 
     id: str
     question: str
@@ -27,6 +34,9 @@ class Case:
     error: str
     notice: str
     measures: Mapping[str, float]
+    missing: tuple[str, ...] = ()
+    sentences: int = 0
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +46,10 @@ class Record:
     name: str
     asked_with: Mapping[str, Any]
     cases: tuple[Case, ...]
+
+    def models(self) -> tuple[str, ...]:
+        """Names of the models that wrote, each once."""
+        return tuple(dict.fromkeys(case.model for case in self.cases if case.model))
 
     def figures(self) -> dict[str, Figure]:
         """Each measure that any case has."""
@@ -59,6 +73,13 @@ def case(judged: Judged) -> Case:
         outcome.error,
         outcome.done.notice if outcome.done else "",
         judged.measures,
+        tuple(
+            one.title or one.document_id or one.quote
+            for one in asked.evidence
+            if not any(holds(one, source) for source in outcome.sources)
+        ),
+        len(outcome.sentences),
+        outcome.done.model if outcome.done else "",
     )
 
 
@@ -89,7 +110,8 @@ def to_json(record: Record, differences: Mapping[str, Difference]) -> dict[str, 
 
 
 def _kept(value: dict[str, Any]) -> Case:
-    return Case(**(value | {"right": tuple(value["right"]), "sources": tuple(value["sources"])}))
+    lists = {name: tuple(value.get(name, ())) for name in ("right", "sources", "missing")}
+    return Case(**(value | lists))
 
 
 def read(path: Path) -> Record:

@@ -1,6 +1,7 @@
 """A run as one HTML page that needs nothing else: figures with their certainty, then the cases, the worst first."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from citemesh.evaluation.certainty import Difference
@@ -12,17 +13,32 @@ STYLE = """
 :root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 20%, transparent); }
 :root { --good: #0f766e; --bad: #b42318; }
 @media (prefers-color-scheme: dark) { :root { --good: #5eead4; --bad: #ff9c9c; } }
-body { font: 16px/1.55 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+body { font: 16px/1.55 system-ui, sans-serif; max-width: 56rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+h1, .text, summary, li { overflow-wrap: anywhere; }
+.wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .35rem .6rem .35rem 0; border-top: 1px solid var(--line); vertical-align: top; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-meter { width: 8rem; height: .8rem; }
+th, td { text-align: left; padding: .35rem 0 .35rem 1rem; border-top: 1px solid var(--line); vertical-align: top; }
+th:first-child { padding-left: 0; min-width: 9rem; }
+thead th { border-top: 0; font-weight: 600; white-space: nowrap; }
+tbody th { font-weight: 600; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+meter { width: 7rem; height: .8rem; }
 details { border: 1px solid var(--line); border-radius: .6rem; margin: .5rem 0; padding: .3rem .8rem; }
-summary { cursor: pointer; padding: .3rem 0; overflow-wrap: anywhere; }
+summary { cursor: pointer; padding: .3rem 0; }
 .better { color: var(--good); } .worse { color: var(--bad); }
-.text { white-space: pre-wrap; overflow-wrap: anywhere; }
-.soft { opacity: .75; font-size: .9rem; }
+.better::before { content: "✓ "; } .worse::before { content: "✗ "; }
+.text { white-space: pre-wrap; }
+.soft { opacity: .75; font-size: .9rem; font-weight: 400; }
+.soft b { font-weight: 600; }
+.piece { white-space: nowrap; margin-right: .9rem; }
+@media (max-width: 36rem) { .bar { display: none; } th, td { padding-left: .6rem; } }
 """
+WEAK = (
+    "{name} is a model of {size} million parameters, and its answers are weak: answer match, answer f1 and supported say "
+    "how weak. Evidence recall is the search's, citation precision the check's; neither needs a large model."
+)
+SMALL_MODEL = 1000
+"""Millions of parameters below which a reader is told."""
 _LESS_IS_BETTER = ("_s", "_tokens", "searches")
 
 
@@ -40,6 +56,27 @@ def page(record: Record, differences: Mapping[str, Difference], against: str = "
     )
 
 
+def named(measure: str) -> str:
+    """A measure's name for people."""
+    return measure.removesuffix("_s").replace("_", " ")
+
+
+def amount(measure: str, value: float, sign: str = "") -> str:
+    """A value with the digits that it needs, and its unit."""
+    if measure.endswith("_s"):
+        return f"{value:{sign}.2f} s"
+    return f"{value:{sign}.3f}" if measure in QUALITY else f"{value:{sign}.1f}"
+
+
+def small(models: Sequence[str]) -> str:
+    """What a reader should know of a small model; empty where none wrote, or the name doesn't tell."""
+    for name in models:
+        size = re.search(r"(?<![\w.])(\d{1,3})M(?!\w)", name)
+        if size and int(size[1]) < SMALL_MODEL:
+            return WEAK.format(name=name, size=size[1])
+    return ""
+
+
 def badness(case: Case) -> float:
     """What the order goes by: the mean of a case's measures of quality; errors first."""
     if case.error:
@@ -49,8 +86,11 @@ def badness(case: Case) -> float:
 
 
 def _settings(record: Record) -> str:
-    told = ", ".join(f"{name}: {value}" for name, value in record.asked_with.items() if value)
-    return f'<p class="soft">{len(record.cases)} questions. {escape(told)}</p>'
+    told = [f"{len(record.cases)} questions"]
+    told += [f"{named(name)}: {value}" for name, value in record.asked_with.items() if value]
+    told += [f"written by {', '.join(record.models())}"] if record.models() else []
+    weak = small(record.models())
+    return f'<p class="soft">{escape(" · ".join(told))}</p>' + (f"<p>{escape(weak)}</p>" if weak else "")
 
 
 def _figures(record: Record) -> str:
@@ -58,23 +98,34 @@ def _figures(record: Record) -> str:
     for name, one in record.figures().items():
         bar = f'<meter min="0" max="1" value="{one.mean:.3f}">{one.mean:.2f}</meter>' if name in QUALITY else ""
         rows.append(
-            f"<tr><th>{name}</th><td>{bar}</td><td class=number>{one.mean:.3f}</td>"
-            f"<td class=number>{one.low:.3f} to {one.high:.3f}</td><td class=number>{one.questions}</td>"
-            f'<td class="soft">{ABOUT[name]}</td></tr>'
+            f'<tr><th scope=row>{named(name)}<br><span class="soft">{ABOUT[name]}</span></th><td class=bar>{bar}</td>'
+            f"<td class=number>{amount(name, one.mean)}</td>"
+            f"<td class=number>{amount(name, one.low)} to {amount(name, one.high)}</td>"
+            f"<td class=number>{one.questions}</td></tr>"
         )
-    head = "<tr><th>measure</th><th></th><th>mean</th><th>95 %</th><th>questions</th><th></th></tr>"
-    return f"<h2>Figures</h2><table>{head}{''.join(rows)}</table>"
+    head = "<th>measure</th><th class=bar></th>" + _heads("mean", "95 % interval", "questions")
+    return f"<h2>Figures</h2>{_table(head, rows)}"
 
 
 def _differences(differences: Mapping[str, Difference], against: str) -> str:
     rows = [
-        f'<tr><th>{name}</th><td class="number {_verdict(name, one)}">{one.mean:+.3f}</td>'
-        f"<td class=number>{one.low:+.3f} to {one.high:+.3f}</td><td class=number>{one.p:.3f}</td>"
-        f"<td class=number>{one.questions}</td></tr>"
+        f"<tr><th scope=row>{named(name)}</th>"
+        f'<td class="number {_verdict(name, one)}">{amount(name, one.mean, "+")}</td>'
+        f"<td class=number>{amount(name, one.low, '+')} to {amount(name, one.high, '+')}</td>"
+        f"<td class=number>{one.p:.3f}</td><td class=number>{one.questions}</td></tr>"
         for name, one in differences.items()
     ]
-    head = "<tr><th>measure</th><th>difference</th><th>95 %</th><th>p</th><th>questions</th></tr>"
-    return f"<h2>Against {escape(against)}</h2><table>{head}{''.join(rows)}</table>"
+    head = "<th>measure</th>" + _heads("this run less that", "95 % interval", "p", "questions")
+    note = "✓ better and ✗ worse stand where chance alone would give such a difference less than once in twenty."
+    return f'<h2>Against {escape(against)}</h2>{_table(head, rows)}<p class="soft">{note}</p>'
+
+
+def _heads(*names: str) -> str:
+    return "".join(f"<th class=number>{name}</th>" for name in names)
+
+
+def _table(head: str, rows: Sequence[str]) -> str:
+    return f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
 
 
 def _verdict(name: str, one: Difference) -> str:
@@ -86,15 +137,30 @@ def _verdict(name: str, one: Difference) -> str:
 
 
 def _case(case: Case) -> str:
-    told = " · ".join(f"{name} {case.measures[name]:.2f}" for name in QUALITY if name in case.measures)
-    right = f"<p><b>Right:</b> {escape(' | '.join(case.right))}</p>" if case.right else ""
-    error = f'<p class="worse">{escape(case.error)}</p>' if case.error else ""
-    notice = f'<p class="soft">{escape(case.notice)}</p>' if case.notice else ""
-    sources = "".join(f"<li>{escape(one)}</li>" for one in case.sources)
+    told = [f"{named(name)} <b>{case.measures[name]:.2f}</b>" for name in QUALITY if _worth_telling(name, case)]
+    pieces = " ".join(f'<span class="piece">{one}</span>' for one in told)
     return (
-        f'<details><summary>{escape(case.question)}<br><span class="soft">{escape(case.id)} · {told}</span></summary>'
-        f'{error}<p class="text">{escape(case.answer)}</p>{notice}{right}<ul>{sources}</ul></details>'
+        f"<details><summary>{escape(case.question)}<br>"
+        f'<span class="soft"><span class="piece">{escape(case.id)} ·</span> {pieces}</span></summary>'
+        + _line("worse", case.error)
+        + (f'<p class="text">{escape(case.answer)}</p>' if case.answer else "")
+        + _line("soft", case.notice)
+        + _line("", " | ".join(case.right), "Right")
+        + _line("", " | ".join(case.missing), "Evidence that was not found")
+        + (_line("", f"{case.unsupported} of {case.sentences} sentences", "Unsupported") if case.unsupported else "")
+        + f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in case.sources)}</ul></details>"
     )
+
+
+def _worth_telling(name: str, case: Case) -> bool:
+    """An answer that came needs no word."""
+    return name in case.measures and (name != "answered" or not case.measures[name])
+
+
+def _line(kind: str, text: str, label: str = "") -> str:
+    """A paragraph, or nothing where there is nothing to say."""
+    said = f"<b>{label}:</b> {escape(text)}" if label else escape(text)
+    return f'<p class="text {kind}">{said}</p>' if text else ""
 
 
 def _left_out(cases: int) -> str:

@@ -25,6 +25,7 @@ from citemesh.client.types import (
 )
 from citemesh.errors import InvalidInput, Unauthenticated, Unavailable
 from citemesh.evaluation import certainty, measures, questions, record, report
+from citemesh.evaluation.outcome import Outcome
 from citemesh.evaluation.questions import Asked, Evidence
 from citemesh.evaluation.run import Judged, evaluate
 
@@ -193,6 +194,30 @@ async def test_a_run_is_kept_compared_and_shown_worst_first(tmp_path: Path) -> N
     file.write_text("[]", encoding="utf-8")
     with pytest.raises(InvalidInput, match="no run"):
         record.read(file)
+
+
+def test_a_case_says_what_was_missing_and_a_page_what_a_small_model_means() -> None:
+    missing = Asked("q1", "Who?", ("Ada",), (Evidence(title=EVIL), Evidence(document_id="pump")))
+    outcome = Outcome("It runs.", list(SOURCES), [CitationEvent(Span(0, 8), (), False)])
+    outcome.done = DoneEvent("complete", "generated", Usage(), (), {}, "", "SmolLM2-135M-Instruct")
+    kept = record.case(Judged(missing, outcome, measures.measures(missing, outcome)))
+    assert (kept.missing, kept.sentences, kept.unsupported) == ((EVIL,), 1, 1)
+    page = report.page(record.Record("one", {}, (kept,)), {})
+    assert "135 million parameters" in page and "Evidence that was not found" in page and EVIL not in page
+
+
+@pytest.mark.parametrize("name", ["gpt-4M0", "Qwen3-8B", "m", "model-1500M"])
+def test_only_a_name_that_tells_calls_a_model_small(name: str) -> None:
+    assert not report.small([name])
+
+
+def test_a_run_of_an_earlier_release_is_read(tmp_path: Path) -> None:
+    kept = record.to_json(record.Record("old", {}, (record.Case("1", "q", "a", (), ("s",), 0, "", "", {}),)), {})
+    for name in ("missing", "sentences", "model"):
+        del kept["cases"][0][name]
+    file = tmp_path / "old.json"
+    file.write_text(json.dumps(kept), encoding="utf-8")
+    assert record.read(file).cases[0].missing == ()
 
 
 def test_the_command_names_a_bad_file(tmp_path: Path) -> None:
