@@ -34,8 +34,8 @@ summary { cursor: pointer; padding: .3rem 0; }
 @media (max-width: 36rem) { .bar { display: none; } th, td { padding-left: .6rem; } }
 """
 WEAK = (
-    "{name} is a model of {size} million parameters, and its answers are weak: answer match, answer f1 and supported say "
-    "how weak. Evidence recall is the search's, citation precision the check's; neither needs a large model."
+    "{name} is a model of {size} million parameters, and its answers are weak; answer match, answer f1 and supported "
+    "say how weak. Evidence recall is the search's, citation precision the check's; neither needs a large model."
 )
 SMALL_MODEL = 1000
 """Millions of parameters below which a reader is told."""
