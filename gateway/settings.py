@@ -23,10 +23,10 @@ class GatewaySettings(RoomSettings):
     )
     http_max_body_kib: int = Field(2048, ge=64, le=65536, description="Largest HTTP request body taken, in KiB.")
     http_max_upload_mib: int = Field(
-        16, ge=1, le=4096, description="Largest upload of documents over HTTP, in MiB; the sidecar has a limit as well."
-    )
-    http_origins: tuple[str, ...] = Field(
-        (), description="Web origins whose pages may call the gateway (CORS), as JSON; none where empty."
+        64,
+        ge=1,
+        le=4096,
+        description="Largest upload of documents over HTTP, in MiB, all files of a form together.",
     )
     http_idle_s: float = Field(
         15.0, gt=0, le=300, description="Seconds of silence after which an event stream gets a comment."

@@ -39,6 +39,8 @@ class StackOptions:
     """More settings for the apps."""
     start_s: float = 600.0
     """Within which everything must be healthy."""
+    origins: tuple[str, ...] = ()
+    """Web origins whose pages may call the door."""
 
 
 class Layout:
@@ -62,6 +64,7 @@ class Layout:
             port_base=options.port_base,
             identity_wasm=find_identity_wasm(self.root / "policies") if options.mesh else "",
             otlp_endpoint=options.otlp_endpoint or None,
+            origins=options.origins,
         )
         self.rooms = self.topology.rooms()
         if not options.mesh and any(service.sharded for service in self.topology.services):
@@ -126,6 +129,8 @@ class Layout:
     def _shared(self) -> dict[str, str]:
         options = self.options
         shared = {"STATE_DIR": str(options.state_dir), "OTLP_ENDPOINT": options.otlp_endpoint}
+        if options.origins:
+            shared["HTTP_ORIGINS"] = json.dumps(options.origins)
         if options.models_dir:
             shared["MODELS_DIR"] = str(options.models_dir.expanduser())
         return {PREFIX + name: value for name, value in shared.items() if value}

@@ -54,7 +54,14 @@ def render(check: bool) -> int:
 def validate(state_dir: Path | None) -> int:
     """Let Envoy itself judge every sidecar's configuration, with the policy and this machine's keys inside."""
     settings = settings_for(state_dir)
-    layout = Layout(StackOptions(settings.state_dir, settings.port_base, otlp_endpoint=settings.otlp_endpoint))
+    layout = Layout(
+        StackOptions(
+            settings.state_dir,
+            settings.port_base,
+            otlp_endpoint=settings.otlp_endpoint,
+            origins=settings.http_origins,
+        )
+    )
     config = Keyring(settings.state_dir).load()
     identity = identity_filter(layout.placement, identity_config(config.keys, config.allow, config.public))
     verdicts = validate_all(layout.topology, layout.placement, {"identity": identity})

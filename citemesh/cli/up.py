@@ -49,6 +49,7 @@ def up(mesh: bool, port_base: int | None, fake: bool, ingest: bool, state_dir: P
         fake=fake,
         otlp_endpoint=settings.otlp_endpoint,
         models_dir=settings.models_dir,
+        origins=settings.http_origins,
     )
     _get_ready(options, settings)
     view: View = JsonView() if as_json else LineView(console())

@@ -214,21 +214,29 @@ class CollectionClient:
 
 
 async def _requests(first: Upload, others: AsyncIterator[Upload]) -> AsyncIterator[documents.IngestRequest]:
-    for request in _parts(first):
+    async for request in _parts(first):
         yield request
     async for upload in others:
         if (upload.collection or DEFAULT_COLLECTION) != (first.collection or DEFAULT_COLLECTION):
             fault = f"{upload.collection!r} came in a stream to {first.collection!r}"
             raise InvalidInput("collection", fault, "ingest the documents of each collection by themselves")
-        for request in _parts(upload):
+        async for request in _parts(upload):
             yield request
 
 
-def _parts(upload: Upload) -> Iterator[documents.IngestRequest]:
+async def _parts(upload: Upload) -> AsyncIterator[documents.IngestRequest]:
     yield documents.IngestRequest(header=_header(upload))
-    for start in range(0, len(upload.data), PART_BYTES):
-        yield documents.IngestRequest(data=upload.data[start : start + PART_BYTES])
+    for part in _cut(upload.data):
+        yield documents.IngestRequest(data=part)
+    if upload.parts is not None:
+        async for longer in upload.parts:
+            for part in _cut(longer):
+                yield documents.IngestRequest(data=part)
     yield documents.IngestRequest(end=documents.DocumentEnd())
+
+
+def _cut(data: bytes) -> Iterator[bytes]:
+    return (data[start : start + PART_BYTES] for start in range(0, len(data), PART_BYTES))
 
 
 async def _as_async(uploads: AsyncIterable[Upload] | Iterable[Upload]) -> AsyncIterator[Upload]:
@@ -248,6 +256,6 @@ def _header(upload: Upload) -> documents.DocumentHeader:
         title=upload.title,
         uri=upload.uri,
         media_type=upload.media_type,
-        size_bytes=len(upload.data),
+        size_bytes=len(upload.data) or upload.size_bytes,
         metadata=upload.metadata,
     )

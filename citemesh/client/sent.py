@@ -62,6 +62,7 @@ class Sent:
             _at_once(call.initial_metadata()),
             _at_once(call.trailing_metadata()),
             _at_once(call.details()),
+            None,
         )
         if not self._status.done() and not _is_failed_write(status):
             self._status.set_result(status)

@@ -1,5 +1,6 @@
 """What the rooms say to each other, as plain values: the client room turns them into messages and back."""
 
+from collections.abc import AsyncIterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -127,7 +128,11 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A document to ingest: its bytes and what the sender knows of it (see DocumentHeader in the protos)."""
+    """A document to ingest: its bytes and what the sender knows of it (see DocumentHeader in the protos).
+
+    One that isn't to be held in memory comes in parts: then data is empty, and size_bytes says how long they are in
+    all, 0 where that isn't known.
+    """
 
     correlation_id: str
     data: bytes
@@ -137,6 +142,8 @@ class Upload:
     uri: str = ""
     media_type: str = ""
     metadata: dict[str, str] = field(default_factory=dict)
+    parts: AsyncIterable[bytes] | None = None
+    size_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,13 +293,6 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
-class Support:
-    """One passage's support of a sentence: span in the passage's text, score 0 to 1."""
-
-    passage_id: str
-    score: float
-    span: Span
-@dataclass(frozen=True, slots=True)
 class Judge:
     """The reranker's model: its share in the order, 0 to 1, and the hash of the token vectors that it can use."""
 
@@ -301,6 +301,13 @@ class Judge:
     token_vectors_digest: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Support:
+    """One passage's support of a sentence: span in the passage's text, score 0 to 1."""
+
+    passage_id: str
+    score: float
+    span: Span
     supported: bool
 
 

@@ -6,6 +6,7 @@ by its own prefix (``CITEMESH_TOKENIZER_LOG_LEVEL``). A ``CITEMESH_*`` variable 
 
 import difflib
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -18,6 +19,8 @@ from citemesh.errors import InvalidInput
 
 PREFIX = "CITEMESH_"
 ROOMS = ("tokenizer", "retrieval", "generation", "reranker", "gateway", "cli")
+# As browsers send it: lower case, and no path, not even a slash.
+_ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+")
 # Read by the tests and the benches alone.
 OUTSIDE = frozenset({"CITEMESH_EVAL_DATA"})
 
@@ -37,6 +40,19 @@ class CommonSettings(BaseSettings):
     otlp_metrics: bool = Field(False, description="Exports metrics to the OTLP endpoint too.")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least severe level logged.")
     log_content: bool = Field(False, description="Puts question and document text into logs and spans.")
+    http_origins: tuple[str, ...] = Field(
+        (),
+        description="Web origins whose pages may call the public door (CORS), as a JSON list of scheme://host[:port];"
+        " none where empty.",
+    )
+
+    @field_validator("http_origins")
+    @classmethod
+    def _origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in origins:
+            if not _ORIGIN.fullmatch(origin):
+                raise ValueError(f"{origin!r} is no origin such as https://app.example.com")
+        return origins
 
     @field_validator("state_dir", "models_dir")
     @classmethod

@@ -38,6 +38,8 @@ class Placement:
     """OTLP gRPC collector, `http://host:port` or `host:port`; None renders no tracing."""
     ingress_host: str = ""
     """Where others reach the sidecars, if not at `host`: an address of a pod, behind network policies."""
+    origins: tuple[str, ...] = ()
+    """Web origins whose pages may call the public door (CORS), each as a browser sends it."""
 
     def __post_init__(self) -> None:
         _require_loopback(self.host)

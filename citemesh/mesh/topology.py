@@ -26,6 +26,7 @@ VERSION = 1
 _NAME = r"[a-z][a-z0-9-]{0,30}"
 _PACKAGE = r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*\.v[0-9]+"
 _PROTO_NAME = r"[A-Z][A-Za-z0-9]*"
+_HTTP_PATH = r"(/[A-Za-z0-9._~-]+)+"
 _DAY_S = 86_400.0
 _GIB = 2**30
 
@@ -50,11 +51,20 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True)
+class Upload:
+    """An HTTP path to which bodies are posted that pass through as they come, however large: the app bounds them."""
+
+    path: str
+    timeout_s: float
+    """Longest life of a request, its answer included."""
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """Bounds of one service, enforced by its sidecar."""
 
     max_message_bytes: int
-    """Largest gRPC message or HTTP body the service takes."""
+    """Largest gRPC message the service takes, and HTTP body but for uploads."""
     max_concurrent: int
     """Calls in flight; one more is refused at once."""
     buffer_bytes: int
@@ -95,6 +105,7 @@ class Service:
     """Header by whose value the replicas share out what they keep; empty: they are all alike."""
     number: int = 0
     """Which replica it is."""
+    uploads: tuple[Upload, ...] = ()
 
     @property
     def role(self) -> str:
@@ -201,7 +212,7 @@ def parse_topology(text: str, name: str = "mesh.yaml") -> Topology:
 def _service(name: str, node: Node, defaults: Node, rooms: tuple[str, ...]) -> Service:
     Node(name, node.path).text(_NAME, "a short name in lower case (letters, digits, dashes)")
     required = ["package", "ports", "methods"]
-    fields = node.fields(required, ["public", "http", "replicas", "shard_by", "calls", "policies", "limits"])
+    fields = node.fields(required, ["public", "http", "uploads", "replicas", "shard_by", "calls", "policies", "limits"])
     limits = _limits(defaults, fields.get("limits"))
     package = fields["package"].text(_PACKAGE, "a versioned proto package such as citemesh.api.tokenizer.v1")
     return Service(
@@ -216,7 +227,19 @@ def _service(name: str, node: Node, defaults: Node, rooms: tuple[str, ...]) -> S
         limits=limits,
         methods=_methods(fields["methods"], package, limits),
         shard_by=fields["shard_by"].choice(SHARD_BY) if "shard_by" in fields else "",
+        uploads=_uploads(fields["uploads"], fields) if "uploads" in fields else (),
     )
+
+
+def _uploads(node: Node, service: dict[str, Node]) -> tuple[Upload, ...]:
+    if not ("http" in service and service["http"].boolean()):
+        raise node.refuse("the service speaks no HTTP", "set `http: true`, or leave the uploads out")
+    found = []
+    for path, entry in node.entries().items():
+        Node(path, entry.path).text(_HTTP_PATH, "a path such as /v1/documents")
+        fields = entry.fields(["timeout_s"])
+        found.append(Upload(path, fields["timeout_s"].number(0.001, _DAY_S)))
+    return tuple(found)
 
 
 def _ports(node: Node) -> Ports:

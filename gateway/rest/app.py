@@ -82,8 +82,14 @@ def build(ways: Ways, bounds: Bounds, origins: Sequence[str] = ()) -> Starlette:
     own = [Route("/healthz", health.live), Route("/readyz", health.ready)]
     middleware = [Middleware(CallContext, shape_of=shapes.of)]
     if origins:
+        # The sidecar says the same before its policy; this is for a gateway without one.
         cors = Middleware(
-            CORSMiddleware, allow_origins=list(origins), allow_methods=METHODS, allow_headers=["*"], max_age=600
+            CORSMiddleware,
+            allow_origins=list(origins),
+            allow_methods=METHODS,
+            allow_headers=["*"],
+            expose_headers=["retry-after"],
+            max_age=600,
         )
         middleware.insert(0, cors)
     return Starlette(routes=[*routes(declared), *own], exception_handlers=handlers, middleware=middleware)  # type: ignore[arg-type]  # handlers by class

@@ -15,10 +15,10 @@ from gateway.rest.fields import Fields
 from gateway.rest.gone import unless_gone
 from gateway.rest.render import span
 from gateway.rest.sse import EventStream, frame
-from gateway.rest.upload import FORM, RAW, STREAM, Named, uploads
+from gateway.rest.upload import FORM, RAW, STREAM, Named, received
 
 MOST_UPLOADS = 4
-"""Requests whose documents are held in memory at once; one more is refused."""
+"""Requests whose documents are held at once, in temporary files; one more is refused."""
 ENDED = ("committed", "unchanged", "failed")
 
 LIST = Fields()
@@ -128,8 +128,7 @@ class DocumentsApi:
 
     async def _take(self, request: Request, query: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
         """Reports of the request's documents as they go."""
-        async with self._place():
-            named = await uploads(request, query, self._bounds.upload_bytes)
+        async with self._place(), received(request, query, self._bounds.upload_bytes) as named:
             names = {one.upload.correlation_id: one.name for one in named}
             yield {}  # the request was read, so that what is refused from here on can still have a status
             async with aclosing(_ingested(self._store, named)) as reports:

@@ -47,6 +47,12 @@ class BodyTooLarge(errors.InvalidInput):
     reason = "BODY_TOO_LARGE"
 
 
+class BodyStalled(errors.DeadlineExceeded):
+    """The rest of the request's body doesn't come."""
+
+    reason = "BODY_STALLED"
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """What a caller is told of an error."""
@@ -94,6 +100,8 @@ def problem(error: Exception) -> Problem:
     """What is told of an error; what is no CiteMeshError is logged in full and told as an id."""
     if isinstance(error, BodyTooLarge):
         return _told(error, 413)
+    if isinstance(error, BodyStalled):
+        return _told(error, 408)
     for kind, status in STATUSES:
         if isinstance(error, kind) and isinstance(error, errors.CiteMeshError):
             return _told(error, status)

@@ -1,8 +1,16 @@
-"""Documents in a request: the body itself, or the files of a multipart form. Both are bounded while they arrive."""
+"""Documents in a request: the body itself, or the files of a multipart form.
 
+Both are bounded while they arrive, and lie in temporary files once they are over 1 MiB, so that what is held in memory
+doesn't grow with them. They are passed on when they are whole: a caller that hangs up before leaves nothing behind, and
+one that is slow keeps nobody's place but its own.
+"""
+
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, cast
 
 from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
@@ -11,12 +19,18 @@ from starlette.requests import Request
 from citemesh.client.types import Upload
 from citemesh.errors import InvalidInput
 from gateway.rest.body import texts_by_name
-from gateway.rest.errors import BodyTooLarge
+from gateway.rest.errors import BodyStalled, BodyTooLarge
 from gateway.rest.fields import Fields
 
 MOST_FILES = 32
 MOST_FIELDS = 64
-PART_BYTES = 1024 * 1024
+FIELD_BYTES = 1024 * 1024
+FRAME_BYTES = 128 * 1024
+"""What a form may have beside its files."""
+IN_MEMORY_BYTES = 1024 * 1024
+PART_BYTES = 256 * 1024
+STALL_S = 60.0
+"""Longest wait for the next part of a body: who sends nothing gives its place up."""
 ANY_TYPE = ("application/octet-stream", "application/x-www-form-urlencoded", "")
 """Media types that say nothing of a document: what it is will be found out."""
 
@@ -44,49 +58,88 @@ class Named:
     upload: Upload
 
 
-async def uploads(request: Request, query: dict[str, Any], most_bytes: int) -> list[Named]:
-    """The documents of a request. Raises InvalidInput, BodyTooLarge."""
+@asynccontextmanager
+async def received(request: Request, query: dict[str, Any], most_bytes: int) -> AsyncIterator[list[Named]]:
+    """The documents of a request, which can be read within the block.
+
+    Raises InvalidInput, BodyTooLarge, BodyStalled.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "multipart/form-data":
-        return await _form(request, query, most_bytes)
-    data = b"".join([part async for part in bounded(request.stream(), most_bytes)])
-    if not data:
-        raise InvalidInput("body", "is empty", "send the document's bytes, or a multipart form with `file`")
-    name = FILENAME.of(query) or TITLE.of(query) or "document"
-    return [Named(name, _upload("0", data, name, "" if kind in ANY_TYPE else kind, query))]
+        form = await _parsed(request.headers, bounded(request, most_bytes, FRAME_BYTES))
+        try:
+            yield _of_form(form, query)
+        finally:
+            await form.close()
+        return
+    file = _file()
+    try:
+        yield [await _whole(request, query, most_bytes, kind, file)]
+    finally:
+        await file.close()
 
 
-async def bounded(parts: AsyncIterator[bytes], most_bytes: int) -> AsyncGenerator[bytes]:
-    """The parts of a body. Raises BodyTooLarge as soon as there are too many bytes."""
-    size = 0
-    async for part in parts:
+async def bounded(request: Request, most_bytes: int, beside: int = 0) -> AsyncGenerator[bytes]:
+    """The parts of a body. Raises BodyTooLarge as soon as there are too many bytes or it says that there will be.
+
+    Args:
+        beside: bytes that it may have besides those that are told as the most.
+    """
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced) > most_bytes + beside:
+        raise _too_large(most_bytes)
+    size, parts = 0, aiter(request.stream())
+    while True:
+        try:
+            async with asyncio.timeout(STALL_S):
+                part = await anext(parts, None)
+        except TimeoutError:
+            raise BodyStalled(f"no part of the body came for {STALL_S:g} s", "send it again") from None
+        if part is None:
+            return
         size += len(part)
-        if size > most_bytes:
-            raise BodyTooLarge("body", f"is over {most_bytes} bytes", "send less")
+        if size > most_bytes + beside:
+            raise _too_large(most_bytes)
         yield part
 
 
-async def _form(request: Request, query: dict[str, Any], most_bytes: int) -> list[Named]:
-    form = await _parsed(request.headers, bounded(request.stream(), most_bytes))
-    try:
-        said = FORM.from_texts({key: value for key, value in form.multi_items() if isinstance(value, str)})
-        about = query | said
-        files = [value for _, value in form.multi_items() if isinstance(value, UploadFile)]
-        if not files:
-            raise InvalidInput(FILE.name, "is missing", "send the document as a file of the form")
-        _check_single(about, len(files))
-        return [await _file(at, one, about) for at, one in enumerate(files)]
-    finally:
-        await form.close()
+def _too_large(most_bytes: int) -> BodyTooLarge:
+    return BodyTooLarge("body", f"is over {most_bytes} bytes", "send less, or use gRPC (`citemesh ingest`)")
+
+
+def _file() -> UploadFile:
+    return UploadFile(cast(IO[bytes], SpooledTemporaryFile(max_size=IN_MEMORY_BYTES)), size=0)  # type: ignore[arg-type]  # it reads and writes
+
+
+async def _whole(request: Request, query: dict[str, Any], most_bytes: int, kind: str, file: UploadFile) -> Named:
+    async for part in bounded(request, most_bytes):
+        await file.write(part)
+    if not file.size:
+        raise InvalidInput("body", "is empty", "send the document's bytes, or a multipart form with `file`")
+    name = FILENAME.of(query) or TITLE.of(query) or "document"
+    return Named(name, _upload("0", file, name, kind, query))
 
 
 async def _parsed(headers: Headers, parts: AsyncGenerator[bytes]) -> FormData:
     try:
-        parser = MultiPartParser(headers, parts, max_files=MOST_FILES, max_fields=MOST_FIELDS, max_part_size=PART_BYTES)
+        parser = MultiPartParser(
+            headers, parts, max_files=MOST_FILES, max_fields=MOST_FIELDS, max_part_size=FIELD_BYTES
+        )
+        parser.spool_max_size = IN_MEMORY_BYTES
         return await parser.parse()
     except (MultiPartException, KeyError) as error:  # KeyError: no boundary
         fault = getattr(error, "message", "has no boundary")
         raise InvalidInput("body", f"is no multipart form: {fault}", "send multipart/form-data") from None
+
+
+def _of_form(form: FormData, query: dict[str, Any]) -> list[Named]:
+    said = FORM.from_texts({key: value for key, value in form.multi_items() if isinstance(value, str)})
+    files = [value for _, value in form.multi_items() if isinstance(value, UploadFile)]
+    if not files:
+        raise InvalidInput(FILE.name, "is missing", "send the document as a file of the form")
+    about = query | said
+    _check_single(about, len(files))
+    return [_one_of(at, one, about) for at, one in enumerate(files)]
 
 
 def _check_single(about: dict[str, Any], files: int) -> None:
@@ -95,20 +148,28 @@ def _check_single(about: dict[str, Any], files: int) -> None:
             raise InvalidInput(field.name, f"stands for one document, and {files} were sent", "send one at a time")
 
 
-async def _file(at: int, file: UploadFile, about: dict[str, Any]) -> Named:
+def _one_of(at: int, file: UploadFile, about: dict[str, Any]) -> Named:
     name = file.filename or f"document {at + 1}"
     kind = (file.content_type or "").partition(";")[0].strip().lower()
-    return Named(name, _upload(str(at), await file.read(), name, "" if kind in ANY_TYPE else kind, about))
+    return Named(name, _upload(str(at), file, name, kind, about))
 
 
-def _upload(mark: str, data: bytes, name: str, media_type: str, about: dict[str, Any]) -> Upload:
+def _upload(mark: str, file: UploadFile, name: str, kind: str, about: dict[str, Any]) -> Upload:
     return Upload(
         correlation_id=mark,
-        data=data,
+        data=b"",
         collection=COLLECTION.of(about),
         document_id=DOCUMENT_ID.of(about),
         title=TITLE.of(about),
         uri=URI.of(about) or name,
-        media_type=media_type,
+        media_type="" if kind in ANY_TYPE else kind,
         metadata=texts_by_name(METADATA.name, METADATA.of(about)),
+        parts=_parts(file),
+        size_bytes=file.size or 0,
     )
+
+
+async def _parts(file: UploadFile) -> AsyncIterator[bytes]:
+    await file.seek(0)
+    while part := await file.read(PART_BYTES):
+        yield part

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import os
 import struct
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from gateway.rest import documents, upload
 from tests.contract.gateway_room import Running, transport_to
 from tests.contract.library_room import library
-from tests.contract.rest_room import over, sse
+from tests.contract.rest_room import over, sse, until
 
 GUIDE = "# 茶道\n\nGreen tea wants water of eighty degrees 🍵. Boiling water makes it bitter.\n"
 MARKDOWN = {"content-type": "text/markdown"}
@@ -124,17 +125,12 @@ async def test_uploads_at_once_are_bounded(running: Running, monkeypatch: pytest
     monkeypatch.setattr(documents, "MOST_UPLOADS", 1)
     for content in (b"", b"x" * 1_200_000, b"# A", b"# B"):  # each gives its place back, however it ends
         assert (await running.http.post("/v1/documents", content=content)).status_code in (400, 413, 201)
-    begun, hold, reads = asyncio.Event(), asyncio.Event(), upload.uploads
-
-    async def noting(*arguments: Any) -> Any:
-        begun.set()
-        return await reads(*arguments)
+    begun, hold = noting(monkeypatch), asyncio.Event()
 
     async def slowly() -> AsyncIterator[bytes]:
         yield b"# Slow"
         await hold.wait()
 
-    monkeypatch.setattr(documents, "uploads", noting)
     async with over(running) as http:
         slow = asyncio.create_task(http.post("/v1/documents", content=slowly(), headers=MARKDOWN))
         await asyncio.wait_for(begun.wait(), 5)
@@ -142,6 +138,84 @@ async def test_uploads_at_once_are_bounded(running: Running, monkeypatch: pytest
         assert (reply.status_code, int(reply.headers["retry-after"]) > 0) == (429, True)
         hold.set()
         assert (await slow).status_code == 201
+
+
+def noting(patch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Set once an upload is being read."""
+    begun, reads = asyncio.Event(), upload.received
+
+    def received(*arguments: Any) -> Any:
+        begun.set()
+        return reads(*arguments)
+
+    patch.setattr(documents, "received", received)
+    return begun
+
+
+@pytest.mark.parametrize("form", [False, True])
+async def test_who_hangs_up_in_the_middle_leaves_nothing(
+    running: Running, monkeypatch: pytest.MonkeyPatch, form: bool
+) -> None:
+    monkeypatch.setattr(upload, "IN_MEMORY_BYTES", 1000)
+    half = b"# Half a document\n\n" + b"and so on " * 20_000
+    kind, length = b"text/markdown", 900_000
+    if form:
+        kind = b"multipart/form-data; boundary=cut"
+        half = b'--cut\r\ncontent-disposition: form-data; name="file"; filename="half.md"\r\n\r\n' + half
+    for _ in range(documents.MOST_UPLOADS + 2):  # one place that isn't given back, and the last are refused
+        files = temporary_files()
+        reader, writer = await asyncio.open_unix_connection(running.settings.http_socket)
+        writer.write(b"POST /v1/documents HTTP/1.1\r\nhost: x\r\ncontent-type: " + kind)
+        writer.write(b"\r\ncontent-length: %d\r\n\r\n" % length + half)
+        await writer.drain()
+        await until(lambda files=files: temporary_files() > files)  # type: ignore[misc]  # default binds
+        writer.transport.abort()
+        assert await reader.read() == b""
+        await until(lambda files=files: temporary_files() == files)
+    assert (await running.http.get("/v1/documents")).json()["documents"] == []
+    assert (await post(running))["state"] == "committed"
+
+
+def temporary_files() -> int:
+    """Deleted files that this process, in which the gateway runs, has open."""
+    return sum(path.endswith("(deleted)") for path in map(_target, Path("/proc/self/fd").iterdir()))
+
+
+def _target(link: Path) -> str:
+    try:
+        return os.readlink(link)
+    except OSError:
+        return ""
+
+
+async def test_who_sends_no_more_gives_the_place_up(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upload, "STALL_S", 0.1)
+    hold = asyncio.Event()
+
+    async def silent() -> AsyncIterator[bytes]:
+        yield b"# Slow"
+        await hold.wait()
+
+    async with over(running) as http, asyncio.timeout(10):
+        sent = asyncio.create_task(http.post("/v1/documents", content=silent(), headers=MARKDOWN))
+        while not sent.done():
+            await asyncio.wait([sent], timeout=0.3)
+            hold.set()  # the client reads the answer once it has sent all
+        reply = sent.result()
+    assert (reply.status_code, reply.json()["error"]["code"]) == (408, "BODY_STALLED")
+
+
+async def test_large_documents_come_whole_and_leave_no_file(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upload, "IN_MEMORY_BYTES", 1000)
+    text = "# Large\n\n" + "A line of a long document, 一行 🙂.\n" * 9_000
+    before = temporary_files()
+    name = (await post(running, text, filename="large.md"))["document_id"]
+    files = {"file": ("same.md", text.encode(), "text/markdown")}
+    [same] = (await running.http.post("/v1/documents", files=files)).json()["documents"]
+    assert (same["document_id"], same["state"]) == (name, "unchanged")
+    found = (await running.http.get(f"/v1/documents/{name}")).json()
+    assert found["size_bytes"] == len(text.encode()) > upload.PART_BYTES
+    assert temporary_files() == before
 
 
 async def test_collections(running: Running) -> None:

@@ -10,6 +10,7 @@ from citemesh.mesh.topology import Method, Service, Topology
 
 IDENTITY = "citemesh.identity"
 """Name of the ECDS filter; it is part of its statistics' names."""
+_CORS = "envoy.filters.http.cors"
 _WASM = "extensions.filters.http.wasm.v3.Wasm"
 
 
@@ -17,7 +18,9 @@ def ingress_filters(service: Service, placement: Placement, inline: dict[str, Js
     """Filters before an app. `inline` maps a policy to its filter configuration, instead of watching a
     file.
     """
-    filters = [_rate_limit(service)] if service.limits.rate_per_s else []
+    # First of all: a browser's preflight carries no key, and a refusal must tell a page what it was.
+    filters = [_cors()] if pages_call(service, placement) else []
+    filters += [_rate_limit(service)] if service.limits.rate_per_s else []
     filters += [_policy(service, policy, placement, inline) for policy in service.policies]
     filters.append(_grpc_stats(service.methods))
     if service.http:
@@ -32,8 +35,29 @@ def egress_filters(service: Service, topology: Topology) -> list[Json]:
     return [_grpc_stats(methods), router] if methods else [router]
 
 
+def pages_call(service: Service, placement: Placement) -> bool:
+    """Whether pages of other origins may call the service."""
+    return service.public and service.http and bool(placement.origins)
+
+
+def cross_origin(placement: Placement) -> Json:
+    """What a virtual host says of other origins. No cookies are taken: a page must send the key itself.
+
+    A wildcard stands for all headers but `authorization` (Fetch standard, "CORS protocol and credentials").
+    """
+    policy = typed(
+        "extensions.filters.http.cors.v3.CorsPolicy",
+        allow_origin_string_match=[{"exact": origin} for origin in placement.origins],
+        allow_methods="GET, POST, DELETE",
+        allow_headers="authorization, *",
+        expose_headers="retry-after",
+        max_age="600",
+    )
+    return {_CORS: policy}
+
+
 def no_body_limit() -> Json:
-    """What a gRPC route says to the body limit: a stream has no whole body to wait for."""
+    """What a gRPC route says to the body limit, and one of uploads: a stream has no whole body to wait for."""
     return {"envoy.filters.http.buffer": typed("extensions.filters.http.buffer.v3.BufferPerRoute", disabled=True)}
 
 
@@ -52,6 +76,10 @@ def _policy(service: Service, policy: str, placement: Placement, inline: dict[st
         "apply_default_config_without_warming": False,
     }
     return {"name": name, "config_discovery": discovery}
+
+
+def _cors() -> Json:
+    return {"name": _CORS, "typed_config": typed("extensions.filters.http.cors.v3.Cors")}
 
 
 def _rate_limit(service: Service) -> Json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from citemesh.mesh.envoy.clusters import http2_windows
-from citemesh.mesh.envoy.filters import egress_filters, ingress_filters, tracing
+from citemesh.mesh.envoy.filters import cross_origin, egress_filters, ingress_filters, pages_call, tracing
 from citemesh.mesh.envoy.replies import local_replies
 from citemesh.mesh.envoy.routes import egress_routes, ingress_routes
 from citemesh.mesh.envoy.types import Json, tcp, typed
@@ -26,7 +26,7 @@ def _ingress(service: Service, topology: Topology, placement: Placement, inline:
     manager = _manager("ingress", service, topology, placement) | {
         "codec_type": "AUTO" if service.http else "HTTP2",
         "http_filters": ingress_filters(service, placement, inline),
-        "route_config": _route_config("ingress", ingress_routes(service)),
+        "route_config": _ingress_routes(service, placement),
         "early_header_mutation_extensions": [_forget(["x-envoy-", "x-forwarded-"] if service.public else ["x-envoy-"])],
         "preserve_external_request_id": not service.public,
     }
@@ -84,6 +84,13 @@ def _manager(side: str, service: Service, topology: Topology, placement: Placeme
         "access_log": [_access_log(side, service, placement)],
     }
     return manager | ({"tracing": tracing(side, service, topology)} if placement.otlp_endpoint else {})
+
+
+def _ingress_routes(service: Service, placement: Placement) -> Json:
+    config = _route_config("ingress", ingress_routes(service))
+    if pages_call(service, placement):
+        config["virtual_hosts"][0]["typed_per_filter_config"] = cross_origin(placement)
+    return config
 
 
 def _route_config(side: str, routes: list[Json]) -> Json:

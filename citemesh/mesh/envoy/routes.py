@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from citemesh.mesh.envoy.filters import no_body_limit
 from citemesh.mesh.envoy.types import Json, duration
-from citemesh.mesh.topology import Method, Service, Topology
+from citemesh.mesh.topology import Method, Service, Topology, Upload
 
 ROOM_HEADER = "x-citemesh-room"
 """Names the room whose health is asked for at an egress: the paths of all rooms' health are the same."""
@@ -28,7 +28,8 @@ def ingress_routes(service: Service) -> list[Json]:
         return [*routes, _answer(404, "only gRPC is spoken here")]
     return [
         *(route | {"typed_per_filter_config": no_body_limit()} for route in routes),
-        _http(limits.stream_timeout_s),
+        *map(_upload, service.uploads),
+        _http({"prefix": "/"}, limits.stream_timeout_s),
     ]
 
 
@@ -129,10 +130,16 @@ def _answer(status: int, text: str) -> Json:
     return {"match": {"prefix": "/"}, "direct_response": {"status": status, "body": {"inline_string": text}}}
 
 
-def _http(timeout_s: float) -> Json:
+def _upload(upload: Upload) -> Json:
+    posted = {"name": ":method", "string_match": {"exact": "POST"}}
+    route = _http({"path": upload.path, "headers": [posted]}, upload.timeout_s)
+    return route | {"typed_per_filter_config": no_body_limit()}
+
+
+def _http(match: Json, timeout_s: float) -> Json:
     action = {
         "cluster": "app_http",
         "timeout": "0s",
         "max_stream_duration": {"max_stream_duration": duration(timeout_s)},
     }
-    return {"match": {"prefix": "/"}, "route": action}
+    return {"match": match, "route": action}
