@@ -1,0 +1,84 @@
+"""The ways to cite: the model's markers as they are, the check alone, both as it ships, and the check's best only."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from citemesh.client.types import Citation, Source
+from gateway.query.citations import Checker, Claim
+from gateway.query.flow import nowhere
+from gateway.query.markers import Hint, MarkerFilter
+from gateway.query.ports import RerankerPort
+from gateway.query.sentences import Splitter
+from gateway.query.transcript import Transcript
+from gateway.query.vectors import TokenVectors
+
+WAYS = ("markers", "check", "both", "best one")
+CHECK_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """What one way cites at one sentence.
+
+    Attributes:
+        documents: ids of the documents, each once; "" for a marker that names no source.
+        citations: with their places; none where the way is markers alone.
+    """
+
+    documents: tuple[str, ...]
+    citations: tuple[Citation, ...] = ()
+
+
+async def cited(
+    claims: Sequence[Claim], sources: Sequence[Source], reranker: RerankerPort, vectors: TokenVectors
+) -> dict[str, list[Cited]]:
+    """Each way's citations of each sentence."""
+    bare = [replace(claim, hints=frozenset()) for claim in claims]
+    return {
+        "markers": [marked(claim, sources) for claim in claims],
+        "check": await checked(bare, sources, reranker, vectors),
+        "both": await checked(claims, sources, reranker, vectors),
+        "best one": await checked(bare, sources, reranker, vectors, per_sentence=1),
+    }
+
+
+def marked(claim: Claim, sources: Sequence[Source]) -> Cited:
+    """The markers that the model wrote, believed."""
+    named = {source.number: source.document_id for source in sources}
+    return Cited(tuple(dict.fromkeys(named.get(number, "") for number in sorted(claim.hints))))
+
+
+async def checked(
+    claims: Sequence[Claim],
+    sources: Sequence[Source],
+    reranker: RerankerPort,
+    vectors: TokenVectors,
+    per_sentence: int = 2,
+) -> list[Cited]:
+    """What the gateway's own checker cites; at most so many a sentence beside those that the model named."""
+    transcript = Transcript(nowhere)
+    checker = Checker(reranker, sources, transcript, CHECK_S, per_sentence, vectors)
+    for claim in claims:
+        checker.add(claim)
+    checker.close()
+    await checker.run()
+    assert not checker.failed, "the reranker failed; its log says why"
+    found = (event.citations for event in transcript.citations)
+    return [Cited(tuple(dict.fromkeys(one.document_id for one in each)), each) for each in found]
+
+
+def claims_of(written: str) -> list[Claim]:
+    """A model's text as sentences and the markers at them, taken apart as the gateway does it."""
+    markers, splitter = MarkerFilter(), Splitter()
+    parts = [markers.feed(written), markers.close()]
+    sentences = [sentence for part in parts for sentence in splitter.feed(part.text)]
+    hints = [hint for part in parts for hint in part.hints]
+    found = []
+    for sentence in [*sentences, *splitter.close()]:
+        found.append(Claim(sentence, frozenset(hint.number for hint in _of(hints, sentence.span.end))))
+        hints = [hint for hint in hints if hint.position > sentence.span.end]
+    return found
+
+
+def _of(hints: Sequence[Hint], end: int) -> list[Hint]:
+    return [hint for hint in hints if hint.position <= end]

@@ -1,0 +1,73 @@
+"""Which citations a bench calls right, on hand-made answers."""
+
+import random
+
+import pytest
+
+from bench.citing import told
+from bench.citing.answers import states
+from bench.citing.labelled import named, xquad
+from bench.citing.told import One
+from bench.citing.ways import checked, claims_of, marked
+from bench.reranking import data
+from citemesh.client.types import Candidate, Location, Source, Span, Support
+from citemesh.errors import PreconditionFailed
+from gateway.query.vectors import TokenVectors
+
+PLACE = Location(Span(0, 20))
+SOURCES = [
+    Source(n, f"c{n}", f"d{n}", "default", "", "", PLACE, text, 0.5)
+    for n, text in ((1, "The pump runs at 40 bar."), (2, "Whales live in the sea."))
+]
+
+
+class Finder:
+    """Supports a sentence by every passage that holds its last word."""
+
+    async def attribute(
+        self, sentences: list[str], passages: list[Candidate], max_support: int = 3
+    ) -> tuple[tuple[Support, ...], ...]:
+        return tuple(
+            tuple(Support(p.id, 0.9, Span(0, 8), s.split()[-1].strip(".") in p.text) for p in passages)
+            for s in sentences
+        )
+
+
+def test_markers_are_taken_as_they_stand_and_those_of_no_source_count() -> None:
+    claims = claims_of("It runs at 40 bar [2]. Whales swim. [1][7] That is all")
+    assert [claim.hints for claim in claims] == [{2}, {1, 7}, frozenset()]
+    assert [marked(claim, SOURCES).documents for claim in claims] == [("d2",), ("d1", ""), ()]
+
+
+async def test_the_check_cites_what_supports_whatever_the_markers_say() -> None:
+    claims = claims_of("It runs at 40 bar [2]. Nothing is known.")
+    found = await checked(claims, SOURCES, Finder(), TokenVectors())  # type: ignore[arg-type]  # it never ranks
+    assert [one.documents for one in found] == [("d1",), ()]
+
+
+def test_precision_is_of_citations_and_recall_of_sentences() -> None:
+    ones = [One(2, 1), One(0, 0), One(1, 1), One(1, 0)]
+    assert (told.precision(ones), told.recall(ones), told.supported(ones)) == (0.5, 0.5, 0.75)
+    assert told.precision([One(0, 0)]) == 0.0
+    better = told.apart([One(1, 1)] * 9, [One(1, 0)] * 9, told.precision, 1)
+    assert (better.value, better.low, better.high) == (1.0, 1.0, 1.0)
+
+
+def test_a_sentence_states_an_answer_only_with_all_its_words_in_order() -> None:
+    assert states("It runs at 40 bar, they say.", ("forty", "40 bar"))
+    assert not states("The bar opens at 40.", ("40 bar",))
+    assert not states("Anything", ("", "the"))
+
+
+def test_labels_name_documents_that_are_there() -> None:
+    try:
+        data.folder()
+    except PreconditionFailed:
+        pytest.skip("no evaluation data here")
+    one = xquad("en", 4, 3, random.Random(1))
+    texts = {document.id: document.text for document in one.documents}
+    assert len(one.asked) == 3 and all(any(a in texts[it.document] for a in it.answers) for it in one.asked)
+    assert {said.true for said in one.said} == {True, False}
+    for said in one.said:
+        assert said.own in texts and said.documents == ({said.own} if said.true else set())
+    assert all(named(text) == id for id, text in texts.items())
