@@ -1,0 +1,29 @@
+"""Places in documents and texts, and what a generation used: what several rooms say."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of text in code points: start inclusive, end exclusive."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a document: span in its extracted text, 1-based page (0: no pages), headings outermost first."""
+
+    span: Span
+    page: int = 0
+    headings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that one generation used."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
