@@ -144,7 +144,7 @@ async def test_a_question_is_answered_with_exact_citations() -> None:
         assert pump not in [source.document_id for source in sources]
 
 
-async def test_an_answer_is_given_again_until_the_store_changes() -> None:
+async def test_an_answer_is_given_again_until_its_collection_changes() -> None:
     def done(said: list[AskEvent]) -> DoneEvent:
         assert isinstance(said[-1], DoneEvent)
         return said[-1]
@@ -158,6 +158,14 @@ async def test_an_answer_is_given_again_until_the_store_changes() -> None:
             event for event in second if isinstance(event, CitationEvent)
         ]
         assert not done(await rooms.ask(ASKED, skip_cache=True)).cached
+        await rooms.client.collections.create("sea")
+        await rooms.ingest("whales.md", WHALES, "sea")
+        assert done(await rooms.ask(ASKED)).cached
+        both = [await rooms.ask(ASKED, more_collections=("sea",)) for _ in range(2)]
+        assert [done(said).cached for said in both] == [False, True]
+        await rooms.ingest("pump.zh.md", CHINESE, "sea")
+        assert done(await rooms.ask(ASKED)).cached
+        assert not done(await rooms.ask(ASKED, more_collections=("sea",))).cached
         await rooms.ingest("whales.md", WHALES)
         assert not done(await rooms.ask(ASKED)).cached
 
