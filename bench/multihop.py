@@ -1,9 +1,15 @@
 """Does searching on find more? Evidence recall of each planner against a single search, through the real services.
 
 Multi-hop questions (HotpotQA and MuSiQue) must gain; single-hop questions (XQuAD, English) must not lose, nor take more
-than 1.2 times as long. Each question is asked of every planner in an order drawn by chance. Beside it: follow-ups made
+than 1.2 times as long. So must Chinese ones; for their multi-hop questions two small sets by hand stand in, since no
+public one is at hand. Each question is asked of every planner in an order drawn by chance. Beside it: follow-ups made
 of MuSiQue's steps, where the second step says "it" for what the first one found; searched as they stand, made
 stand-alone by the gateway's rules, and with the right name put in.
+
+`--sets` and `--systems` choose, and with `--keep DIR` a run takes up where another one left the store; the systems that
+plan by the language model are run only where they are named, and start the real one. "single, all sent" is a single
+search whose passages and vectors are sent to a reranker that doesn't say whether it has a use for them; "single, not
+cited" is one as Search makes it, of which no answer is made.
 
 `--json FILE` writes {"sets": {set: {system: {"ndcg@10", "mrr@10", "recall@10", "recall@100", "ms_per_query"}}}}.
 """
@@ -15,7 +21,7 @@ import random
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,46 +33,51 @@ from bench.common.machine import machine
 from bench.common.report import Cell, Table
 from bench.reranking import data
 from bench.retrieving import judge, rooms
+from bench.retrieving.chinese import CASES, LATER, hops
 from bench.retrieving.judge import Judged
 from bench.retrieving.rooms import Answers
 from bench.retrieving.sets import SETS, Asked, JudgedSet
 from citemesh.client import Mesh
-from citemesh.client.types import Question
-from citemesh.errors import CiteMeshError
+from citemesh.client.types import Judge, Question
+from citemesh.errors import CiteMeshError, NotSupported
 from citemesh.kit.settings import load
 from gateway.query.deadline import Deadline
 from gateway.query.find import Ranker
 from gateway.query.flow import nowhere
 from gateway.query.gather import Gatherer
+from gateway.query.models import Models
 from gateway.query.plan import Plan, first_plan
 from gateway.query.planning.bridge import Bridge
+from gateway.query.planning.by_model import ByModel
 from gateway.query.planning.planner import Planner, SingleShot
+from gateway.query.ports import RerankerPort
 from gateway.query.run import Run
 from gateway.query.searching import Searcher
 from gateway.query.standalone import Exchange, hints, standalone
+from gateway.query.structured import Structured
 from gateway.query.telemetry import Steps
 from gateway.query.transcript import Transcript
 from gateway.settings import GatewaySettings
 
-SINGLE_HOP, MULTI_HOP = "xquad-en", "multihop"
+SINGLE_HOP, MULTI_HOP, CHINESE, CHINESE_HOPS, LATER_HOPS = (
+    "xquad-en",
+    "multihop",
+    "xquad-zh",
+    "hops-zh",
+    "hops-zh-later",
+)
 SINGLE_QUERIES, QUICK_QUERIES, QUICK_DOCUMENTS = 200, 25, 120
 SLOWER = 1.2
 ASK_S = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class System:
-    """A planner and the most hops that it may take."""
-
-    planner: Planner
-    hops: int
-
-
-SYSTEMS = {
-    "single": System(SingleShot(), 1),
-    "bridge, 2 hops": System(Bridge(), 2),
-}
 Found = dict[str, dict[str, Judged]]
+BASE = "single"
+BY_MODEL = ("model", "model alone")
+SYSTEMS = (BASE, "bridge, 2 hops", "bridge, 3 hops", "single, all sent", "single, not cited", *BY_MODEL)
+USUAL = SYSTEMS[:2]
+FOLLOW_UPS = "follow-ups"
+CHOICE = (MULTI_HOP, FOLLOW_UPS, SINGLE_HOP, CHINESE, CHINESE_HOPS, LATER_HOPS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,22 +88,77 @@ class Options:
     seed: int
     json: Path | None
     keep: Path | None
+    sets: tuple[str, ...] = CHOICE[:4]
+    systems: tuple[str, ...] = USUAL
+    queries: int = 0
+    """Most of each set; 0: as many as are usual."""
+
+
+class Mute:
+    """A reranker that doesn't say which model judges."""
+
+    def __init__(self, reranker: RerankerPort) -> None:
+        self.rerank, self.attribute = reranker.rerank, reranker.attribute
+
+    async def model(self) -> Judge:
+        """Raises NotSupported, as one that is older than the question."""
+        raise NotSupported("GetModel")
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A planner over the rooms, and the most hops that it may take."""
+
+    gatherer: Gatherer
+    hops: int
+    cites: bool = True
+
+
+def system(name: str, mesh: Mesh) -> System:
+    """A system by its name."""
+    settings = load(GatewaySettings)
+    structured = Structured(mesh.tokenizer, mesh.generation, Models(mesh.generation), settings.decide_s)
+    planners: dict[str, Planner] = {
+        "bridge, 2 hops": Bridge(),
+        "bridge, 3 hops": Bridge(),
+        "model": ByModel(structured, Bridge()),
+        "model alone": ByModel(structured, SingleShot()),
+    }
+    reranker = Mute(mesh.reranker) if name == "single, all sent" else mesh.reranker
+    planner = planners.get(name, SingleShot())
+    gatherer = Gatherer(Searcher(mesh.retrieval), Ranker(reranker, settings.limits), planner, settings.limits)
+    hops = 1 if name not in planners else 3 if "3" in name else 2
+    return System(gatherer, hops, name != "single, not cited")
 
 
 async def measure(options: Options) -> Found:
     """Asks everything; answers what was found by set and system."""
     found: Found = {}
-    chance = random.Random(options.seed)
-    async with rooms.rooms(options.keep) as mesh:
-        for name, most in ((MULTI_HOP, 1000), (SINGLE_HOP, SINGLE_QUERIES)):
-            judged = chosen(SETS[name](), QUICK_QUERIES if options.quick else most, options.quick, chance)
+    async with rooms.rooms(options.keep, writes=not set(BY_MODEL).isdisjoint(options.systems)) as mesh:
+        systems = {name: system(name, mesh) for name in options.systems}
+        for name in [name for name in options.sets if name != FOLLOW_UPS]:
+            chance = random.Random(options.seed)
+            judged = chosen(_set(name), _most(name, options), options.quick, chance)
             collection, seconds = await rooms.fill(mesh, judged)
             show.say(f"{name}: {len(judged.documents)} documents ({seconds:.0f} s)")
-            found[name] = await planned(mesh, collection, judged.queries, chance)
+            found[name] = await planned(systems, collection, judged.queries, chance)
             report(judged, found[name], options.seed)
-            if name == MULTI_HOP and not options.quick:
-                found["follow-ups"] = await followed(mesh, collection, options)
+        if FOLLOW_UPS in options.sets and not options.quick:
+            collection, _ = await rooms.fill(mesh, SETS[MULTI_HOP]())
+            found[FOLLOW_UPS] = await followed(mesh, collection, options)
     return found
+
+
+def _set(name: str) -> JudgedSet:
+    """A set by its name."""
+    by_hand = {CHINESE_HOPS: CASES, LATER_HOPS: LATER}
+    return hops(name, by_hand[name], SETS[CHINESE]()) if name in by_hand else SETS[name]()
+
+
+def _most(name: str, options: Options) -> int:
+    if options.quick:
+        return QUICK_QUERIES
+    return options.queries or (SINGLE_QUERIES if name == SINGLE_HOP else 1000)
 
 
 def chosen(judged: JudgedSet, most: int, quick: bool, chance: random.Random) -> JudgedSet:
@@ -106,41 +172,45 @@ def chosen(judged: JudgedSet, most: int, quick: bool, chance: random.Random) -> 
     return replace(judged, documents=documents, queries=queries)
 
 
-async def planned(mesh: Mesh, collection: str, asked: Sequence[Asked], chance: random.Random) -> dict[str, Judged]:
+async def planned(
+    systems: Mapping[str, System], collection: str, asked: Sequence[Asked], chance: random.Random
+) -> dict[str, Judged]:
     """Every planner's rankings of every question."""
-    limits = load(GatewaySettings).limits
-    searcher, ranker = Searcher(mesh.retrieval), Ranker(mesh.reranker, limits)
-    gatherers = {name: Gatherer(searcher, ranker, one.planner, limits) for name, one in SYSTEMS.items()}
-    answers = {name: Answers() for name in SYSTEMS}
-    await _gather(gatherers["single"], Question("A first question, so that all is warm?", collection), 1)
+    answers = {name: Answers() for name in systems}
+    on = dict.fromkeys(systems, 0)
+    for one in systems.values():
+        await _gather(one, Question("A first question, so that all is warm?", collection))
     with show.progress(f"{collection}: search", len(asked)) as step:
-        for one in asked:
-            for name in chance.sample(list(SYSTEMS), len(SYSTEMS)):
+        for one_asked in asked:
+            for name in chance.sample(list(systems), len(systems)):
                 started = time.perf_counter()
-                ids = await _gather(gatherers[name], Question(one.text, collection), SYSTEMS[name].hops)
+                ids, searches = await _gather(systems[name], Question(one_asked.text, collection))
                 answers[name].add(ids, ids, time.perf_counter() - started)
+                on[name] += searches > 1
             step()
+    show.say("searched on: " + ", ".join(f"{name} {count / len(asked):.0%}" for name, count in on.items()))
     return {name: _judged(asked, each) for name, each in answers.items()}
 
 
-async def _gather(gatherer: Gatherer, question: Question, hops: int) -> list[str]:
+async def _gather(system: System, question: Question) -> tuple[list[str], int]:
+    """Documents, best first, and how many searches were made."""
     plan = Plan(question.question, (question.question,))
-    run = Run(replace(question, max_hops=hops), plan, Deadline.after(ASK_S), Transcript(nowhere), Steps(0.0))
-    return [one.passage.document_id for one in (await gatherer.gather(run)).passages]
+    asked = replace(question, max_hops=system.hops)
+    run = Run(asked, plan, Deadline.after(ASK_S), Transcript(nowhere), Steps(0.0), cites=system.cites)
+    return [one.passage.document_id for one in (await system.gatherer.gather(run)).passages], run.searches
 
 
 async def followed(mesh: Mesh, collection: str, options: Options) -> dict[str, Judged]:
     """Follow-ups, searched in three forms."""
     pairs = follow_ups()
-    limits = load(GatewaySettings).limits
-    gatherer = Gatherer(Searcher(mesh.retrieval), Ranker(mesh.reranker, limits), SingleShot(), limits)
+    single = system(BASE, mesh)
     answers = {name: Answers() for name in ("as asked", "stand-alone", "right name")}
     for one in pairs:
         whole = standalone(one.asked, [one.before])
         forms = (one.asked, first_plan(whole, hints(one.asked, whole, [one.before])).hops[0], one.meant)
         for name, form in zip(answers, forms, strict=True):
             started = time.perf_counter()
-            ids = await _gather(gatherer, Question(form, collection), 1)
+            ids, _ = await _gather(single, Question(form, collection))
             answers[name].add(ids, ids, time.perf_counter() - started)
     asked = [Asked(one.meant, frozenset((one.document,))) for one in pairs]
     judged = {name: _judged(asked, each) for name, each in answers.items()}
@@ -209,13 +279,15 @@ def report(judged: JudgedSet, systems: dict[str, Judged], seed: int) -> None:
 
 def unmet(found: Found, system: str) -> list[str]:
     """What was promised of a planner and isn't so."""
-    multi, single = found[MULTI_HOP], found[SINGLE_HOP]
-    missed = []
-    if multi[system].mean("recall@10") <= multi["single"].mean("recall@10"):
+    multi, single = found.get(MULTI_HOP, {}), found.get(SINGLE_HOP, {})
+    missed: list[str] = []
+    if not {BASE, system} <= multi.keys() & single.keys():
+        return missed
+    if multi[system].mean("recall@10") <= multi[BASE].mean("recall@10"):
         missed.append(f"{system}: no gain on multi-hop questions")
-    if judge.interval(single[system].values["recall@10"] - single["single"].values["recall@10"], SEED)[1] < 0:
+    if judge.interval(single[system].values["recall@10"] - single[BASE].values["recall@10"], SEED)[1] < 0:
         missed.append(f"{system}: single-hop questions lose")
-    if (times := single[system].ms.mean() / single["single"].ms.mean()) > SLOWER:
+    if (times := single[system].ms.mean() / single[BASE].ms.mean()) > SLOWER:
         missed.append(f"{system}: single-hop questions take {times:.2f} times as long")
     return missed
 
@@ -226,11 +298,17 @@ def options(arguments: Sequence[str] | None = None) -> Options:
     parser.add_argument("--quick", action="store_true", help="few questions: a look, not a figure to quote")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here, as JSON")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the store there, so that sets are embedded once")
+    parser.add_argument("--sets", nargs="+", choices=CHOICE, default=CHOICE[:4], metavar="SET", help=", ".join(CHOICE))
+    parser.add_argument(
+        "--systems", nargs="+", choices=SYSTEMS, default=USUAL, metavar="SYSTEM", help="; ".join(SYSTEMS)
+    )
+    parser.add_argument("--queries", type=int, default=0, metavar="N", help="most questions of each set")
     parser.add_argument("--seed", type=int, default=SEED, help="of samples, orders and resampling (%(default)s)")
     given = parser.parse_args(arguments)
     if given.json and not given.json.absolute().parent.is_dir():
         parser.error(f"--json: {given.json.parent} is no directory; make it first")
-    return Options(given.quick, given.seed, given.json, given.keep)
+    sets, systems = tuple(given.sets), tuple(given.systems)
+    return Options(given.quick, given.seed, given.json, given.keep, sets, systems, max(0, given.queries))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,6 +1,6 @@
 """The real rooms with judged sets in them, and what each system answers.
 
-All rooms run as they ship, without sidecars; only the language model is the fake one, since nothing is written.
+All rooms run as they ship, without sidecars; only the language model is the fake one where nothing is written.
 """
 
 import hashlib
@@ -48,20 +48,25 @@ class Answers:
 
 
 @asynccontextmanager
-async def rooms(keep: Path | None) -> AsyncIterator[Mesh]:
-    """The rooms, over the store in `keep`, which may hold sets already, or over a new one that is gone afterwards."""
+async def rooms(keep: Path | None, writes: bool = False) -> AsyncIterator[Mesh]:
+    """The rooms, over the store in `keep`, which may hold sets already, or over a new one that is gone afterwards.
+
+    Args:
+        writes: whether the language model is the real one.
+    """
     if keep is None:
         with state_dir() as state:
-            async with _rooms(state) as mesh:
+            async with _rooms(state, writes) as mesh:
                 yield mesh
     else:
-        async with _rooms(keep) as mesh:
+        async with _rooms(keep, writes) as mesh:
             yield mesh
 
 
 @asynccontextmanager
-async def _rooms(state: Path) -> AsyncIterator[Mesh]:
-    async with bench_mesh(StackOptions(state_dir=state, mesh=False, env=_SETTINGS)) as stack, stack.client() as mesh:
+async def _rooms(state: Path, writes: bool) -> AsyncIterator[Mesh]:
+    settings = _SETTINGS | ({"CITEMESH_GENERATION_ENGINE": "vllm"} if writes else {})
+    async with bench_mesh(StackOptions(state_dir=state, mesh=False, env=settings)) as stack, stack.client() as mesh:
         yield mesh
 
 

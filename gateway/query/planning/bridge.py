@@ -2,18 +2,19 @@
 
 "Who first led the association which published the Journal of X?" finds the journal; its passage names an association
 in the sentence that has most of the question's words. The next search is for that name and for the words that the
-passage left open. Decision and choice of names are heuristics for English and other languages with capitals; for
-others there is no second hop. How its bounds were chosen stands in docs/quality.md.
+passage left open. Decision and choice of names are heuristics for English and other languages with capitals; Chinese,
+Japanese and Korean have others (bridge_unspaced.py). How their bounds were chosen stands in docs/quality.md.
 """
 
 import asyncio
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from citemesh.client.types import Passage
-from gateway.query.language import is_chinese
+from gateway.query.planning import bridge_unspaced
+from gateway.query.planning.name import Name
 from gateway.query.planning.planner import Finding
+from gateway.query.planning.unspaced import is_unspaced
 from gateway.query.sentences import split
 from gateway.query.words import ASKING, names, stems, telling
 
@@ -29,15 +30,6 @@ _TITLE_SHARE = 0.9
 _RANK_COST = 0.3
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A name that may bridge: how well what is said of it fits the question, and the passage that says it."""
-
-    text: str
-    fit: float
-    passage: Passage
-
-
 class Bridge:
     """Plans by names. Names are found by their letters, so its searches are lexical and need no second judge."""
 
@@ -45,9 +37,17 @@ class Bridge:
 
     async def next(self, question: str, findings: Sequence[Finding]) -> tuple[str, ...]:
         """At most WIDTH queries, each a name with the words that its passage left open."""
-        if len(question) > LONGEST or not is_question(question) or is_chinese(question):
+        if len(question) > LONGEST:
             return ()
-        return await asyncio.to_thread(self._next, question, findings)
+        if is_unspaced(question):
+            return await asyncio.to_thread(self._next_unspaced, question, findings)
+        return await asyncio.to_thread(self._next, question, findings) if is_question(question) else ()
+
+    def _next_unspaced(self, question: str, findings: Sequence[Finding]) -> tuple[str, ...]:
+        """One more hop at most: what a later passage names is not told from its other words."""
+        if findings[-1].hop > 1:
+            return ()
+        return tuple(dict.fromkeys(bridge_unspaced.queries(question, findings[0].ranked)))[:WIDTH]
 
     def _next(self, question: str, findings: Sequence[Finding]) -> tuple[str, ...]:
         hop = findings[-1].hop
