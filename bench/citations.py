@@ -87,7 +87,7 @@ class Bench:
             model = Kept(rooms.generation, (await rooms.generation.list())[0], path)
             report.setting |= {"model": model.model.name, "documents": {it.name: len(it.documents) for it in sets}}
             names = {one.name: (await fill(client, one.judged()))[0] for one in sets}
-            judged = [await _sentences(rooms, model, names[one.name], one, seed) for one in sets]
+            judged = [await _sentences(rooms, model, names[one.name], one, report) for one in sets]
             _tell_sentences(report, sets, judged)
             lines = await _answers(rooms, model, names, sets, report)
             _tell_answers(report, lines)
@@ -115,16 +115,17 @@ async def _mesh(keep: Path | None) -> AsyncIterator[Stack]:
             yield stack
 
 
-async def _sentences(rooms: Rooms, model: Kept, collection: str, one: Labelled, seed: int) -> list[Judged]:
-    citer = Citer(rooms, model, collection)
-    with show.progress(f"{one.name}: sentences", len(one.said)) as step:
+async def _sentences(rooms: Rooms, model: Kept, collection: str, one: Labelled, report: Report) -> list[Judged]:
+    citer, seed = Citer(rooms, model, collection), report.options.seed
+    said = random.Random(seed).sample(one.said, min(len(one.said), report.options.pick(50, 12)))
+    with show.progress(f"{one.name}: sentences", len(said)) as step:
 
         async def cite(at: int) -> Judged:
-            found = await citer.cite(one.said[at], random.Random(seed + at))
+            found = await citer.cite(said[at], random.Random(seed + at))
             step()
             return found
 
-        return list(await asyncio.gather(*map(cite, range(len(one.said)))))
+        return list(await asyncio.gather(*map(cite, range(len(said)))))
 
 
 async def _answers(
@@ -136,7 +137,8 @@ async def _answers(
         for one in (one for one in sets if one.asked):
             answerer = Answerer(rooms, model, names[one.name], load(GatewaySettings).limits)
             show.say(f"{one.name}: {len(one.asked)} answers, {prompt.name}")
-            lines = await asyncio.gather(*(answerer.answer(asked, prompt) for asked in one.asked))
+            some = one.asked[: len(one.asked) // 2] if prompt.held else one.asked
+            lines = await asyncio.gather(*(answerer.answer(asked, prompt) for asked in some))
             found[prompt.name] += [line for each in lines for line in each]
     return found
 
