@@ -76,7 +76,6 @@ class Bench:
     async def measure(self, report: Report) -> None:
         """Starts the mesh, ingests, cites and asks."""
         sets = _sets(report)
-        seed = report.options.seed
         async with (
             _mesh(self._keep) as stack,
             stack.client(600.0) as client,
