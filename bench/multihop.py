@@ -51,9 +51,11 @@ from gateway.query.planning.bridge import Bridge
 from gateway.query.planning.by_model import ByModel
 from gateway.query.planning.planner import Planner, SingleShot
 from gateway.query.ports import RerankerPort
+from gateway.query.rewriting import ByModel as RewritesByModel
+from gateway.query.rewriting import ByRules, Rewriter
 from gateway.query.run import Run
 from gateway.query.searching import Searcher
-from gateway.query.standalone import Exchange, hints, standalone
+from gateway.query.standalone import Exchange, hints
 from gateway.query.structured import Structured
 from gateway.query.telemetry import Steps
 from gateway.query.transcript import Transcript
@@ -116,8 +118,7 @@ class System:
 
 def system(name: str, mesh: Mesh) -> System:
     """A system by its name."""
-    settings = load(GatewaySettings)
-    structured = Structured(mesh.tokenizer, mesh.generation, Models(mesh.generation), settings.decide_s)
+    settings, structured = load(GatewaySettings), structured_of(mesh)
     planners: dict[str, Planner] = {
         "bridge, 2 hops": Bridge(),
         "bridge, 3 hops": Bridge(),
@@ -129,6 +130,11 @@ def system(name: str, mesh: Mesh) -> System:
     gatherer = Gatherer(Searcher(mesh.retrieval), Ranker(reranker, settings.limits), planner, settings.limits)
     hops = 1 if name not in planners else 3 if "3" in name else 2
     return System(gatherer, hops, name != "single, not cited")
+
+
+def structured_of(mesh: Mesh) -> Structured:
+    """Small decisions by the language model, as the gateway asks for them."""
+    return Structured(mesh.tokenizer, mesh.generation, Models(mesh.generation), load(GatewaySettings).decide_s)
 
 
 async def measure(options: Options) -> Found:
@@ -201,21 +207,33 @@ async def _gather(system: System, question: Question) -> tuple[list[str], int]:
 
 
 async def followed(mesh: Mesh, collection: str, options: Options) -> dict[str, Judged]:
-    """Follow-ups, searched in three forms."""
-    pairs = follow_ups()
+    """Follow-ups, searched in three forms, and in one more where the language model was asked for."""
+    pairs = follow_ups()[: options.queries or None]
     single = system(BASE, mesh)
-    answers = {name: Answers() for name in ("as asked", "stand-alone", "right name")}
+    ways: dict[str, Rewriter | None] = {"as asked": None, "stand-alone": ByRules(), "right name": None}
+    if not set(BY_MODEL).isdisjoint(options.systems):
+        ways["by model"] = RewritesByModel(structured_of(mesh))
+    answers = {name: Answers() for name in ways}
+    others = 0
     for one in pairs:
-        whole = standalone(one.asked, [one.before])
-        forms = (one.asked, first_plan(whole, hints(one.asked, whole, [one.before])).hops[0], one.meant)
-        for name, form in zip(answers, forms, strict=True):
+        for name, way in ways.items():
             started = time.perf_counter()
+            form = await _form(one, way) if way else one.meant if name == "right name" else one.asked
             ids, _ = await _gather(single, Question(form, collection))
             answers[name].add(ids, ids, time.perf_counter() - started)
+            others += name == "by model" and form != await _form(one, ByRules())
+    if "by model" in ways:
+        show.say(f"the model's own wording counted for {others} of {len(pairs)}")
     asked = [Asked(one.meant, frozenset((one.document,))) for one in pairs]
     judged = {name: _judged(asked, each) for name, each in answers.items()}
-    report(JudgedSet("follow-ups", "en", [], asked), judged, options.seed)
+    report(JudgedSet(FOLLOW_UPS, "en", [], asked), judged, options.seed)
     return judged
+
+
+async def _form(one: "FollowUp", way: Rewriter) -> str:
+    """What is searched for: the question made stand-alone, and names that it may mean."""
+    whole = await way.rewrite(one.asked, [one.before])
+    return first_plan(whole, hints(one.asked, whole, [one.before])).hops[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,5 +22,6 @@ def test_what_is_promised_is_checked() -> None:
     good = {"single": judged([0.5] * 20, 100), "b": judged([0.7] * 20, 100)}
     same = {"single": judged([1.0] * 20, 100), "b": judged([1.0] * 20, 115)}
     assert unmet({"multihop": good, "xquad-en": same}, "b") == []
+    assert unmet({"multihop": good}, "b") == [], "of a part of the sets nothing is said"
     worse = {"single": judged([1.0] * 20, 100), "b": judged([0.5] * 20, 130)}
     assert len(unmet({"multihop": same, "xquad-en": worse}, "b")) == 3
