@@ -18,7 +18,6 @@ import argparse
 import asyncio
 import json
 import random
-import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -31,35 +30,17 @@ from bench.common import show
 from bench.common.args import SEED
 from bench.common.machine import machine
 from bench.common.report import Cell, Table
-from bench.reranking import data
+from bench.hopping.follow_ups import follow_ups, form
+from bench.hopping.systems import BASE, BY_MODEL, SYSTEMS, System, gather, structured_of, system
 from bench.retrieving import judge, rooms
 from bench.retrieving.chinese import CASES, LATER, hops
 from bench.retrieving.judge import Judged
 from bench.retrieving.rooms import Answers
 from bench.retrieving.sets import SETS, Asked, JudgedSet
 from citemesh.client import Mesh
-from citemesh.client.types import Judge, Question
-from citemesh.errors import CiteMeshError, NotSupported
-from citemesh.kit.settings import load
-from gateway.query.deadline import Deadline
-from gateway.query.find import Ranker
-from gateway.query.flow import nowhere
-from gateway.query.gather import Gatherer
-from gateway.query.models import Models
-from gateway.query.plan import Plan, first_plan
-from gateway.query.planning.bridge import Bridge
-from gateway.query.planning.by_model import ByModel
-from gateway.query.planning.planner import Planner, SingleShot
-from gateway.query.ports import RerankerPort
-from gateway.query.rewriting import ByModel as RewritesByModel
-from gateway.query.rewriting import ByRules, Rewriter
-from gateway.query.run import Run
-from gateway.query.searching import Searcher
-from gateway.query.standalone import Exchange, hints
-from gateway.query.structured import Structured
-from gateway.query.telemetry import Steps
-from gateway.query.transcript import Transcript
-from gateway.settings import GatewaySettings
+from citemesh.client.types import Question
+from citemesh.errors import CiteMeshError
+from gateway.query.rewriting import ByModel, ByRules, Rewriter
 
 SINGLE_HOP, MULTI_HOP, CHINESE, CHINESE_HOPS, LATER_HOPS = (
     "xquad-en",
@@ -70,13 +51,7 @@ SINGLE_HOP, MULTI_HOP, CHINESE, CHINESE_HOPS, LATER_HOPS = (
 )
 SINGLE_QUERIES, QUICK_QUERIES, QUICK_DOCUMENTS = 200, 25, 120
 SLOWER = 1.2
-ASK_S = 60.0
-
-
 Found = dict[str, dict[str, Judged]]
-BASE = "single"
-BY_MODEL = ("model", "model alone")
-SYSTEMS = (BASE, "bridge, 2 hops", "bridge, 3 hops", "single, all sent", "single, not cited", *BY_MODEL)
 USUAL = SYSTEMS[:2]
 FOLLOW_UPS = "follow-ups"
 CHOICE = (MULTI_HOP, FOLLOW_UPS, SINGLE_HOP, CHINESE, CHINESE_HOPS, LATER_HOPS)
@@ -94,47 +69,6 @@ class Options:
     systems: tuple[str, ...] = USUAL
     queries: int = 0
     """Most of each set; 0: as many as are usual."""
-
-
-class Mute:
-    """A reranker that doesn't say which model judges."""
-
-    def __init__(self, reranker: RerankerPort) -> None:
-        self.rerank, self.attribute = reranker.rerank, reranker.attribute
-
-    async def model(self) -> Judge:
-        """Raises NotSupported, as one that is older than the question."""
-        raise NotSupported("GetModel")
-
-
-@dataclass(frozen=True, slots=True)
-class System:
-    """A planner over the rooms, and the most hops that it may take."""
-
-    gatherer: Gatherer
-    hops: int
-    cites: bool = True
-
-
-def system(name: str, mesh: Mesh) -> System:
-    """A system by its name."""
-    settings, structured = load(GatewaySettings), structured_of(mesh)
-    planners: dict[str, Planner] = {
-        "bridge, 2 hops": Bridge(),
-        "bridge, 3 hops": Bridge(),
-        "model": ByModel(structured, Bridge()),
-        "model alone": ByModel(structured, SingleShot()),
-    }
-    reranker = Mute(mesh.reranker) if name == "single, all sent" else mesh.reranker
-    planner = planners.get(name, SingleShot())
-    gatherer = Gatherer(Searcher(mesh.retrieval), Ranker(reranker, settings.limits), planner, settings.limits)
-    hops = 1 if name not in planners else 3 if "3" in name else 2
-    return System(gatherer, hops, name != "single, not cited")
-
-
-def structured_of(mesh: Mesh) -> Structured:
-    """Small decisions by the language model, as the gateway asks for them."""
-    return Structured(mesh.tokenizer, mesh.generation, Models(mesh.generation), load(GatewaySettings).decide_s)
 
 
 async def measure(options: Options) -> Found:
@@ -185,25 +119,17 @@ async def planned(
     answers = {name: Answers() for name in systems}
     on = dict.fromkeys(systems, 0)
     for one in systems.values():
-        await _gather(one, Question("A first question, so that all is warm?", collection))
+        await gather(one, Question("A first question, so that all is warm?", collection))
     with show.progress(f"{collection}: search", len(asked)) as step:
         for one_asked in asked:
             for name in chance.sample(list(systems), len(systems)):
                 started = time.perf_counter()
-                ids, searches = await _gather(systems[name], Question(one_asked.text, collection))
+                ids, searches = await gather(systems[name], Question(one_asked.text, collection))
                 answers[name].add(ids, ids, time.perf_counter() - started)
                 on[name] += searches > 1
             step()
     show.say("searched on: " + ", ".join(f"{name} {count / len(asked):.0%}" for name, count in on.items()))
     return {name: _judged(asked, each) for name, each in answers.items()}
-
-
-async def _gather(system: System, question: Question) -> tuple[list[str], int]:
-    """Documents, best first, and how many searches were made."""
-    plan = Plan(question.question, (question.question,))
-    asked = replace(question, max_hops=system.hops)
-    run = Run(asked, plan, Deadline.after(ASK_S), Transcript(nowhere), Steps(0.0), cites=system.cites)
-    return [one.passage.document_id for one in (await system.gatherer.gather(run)).passages], run.searches
 
 
 async def followed(mesh: Mesh, collection: str, options: Options) -> dict[str, Judged]:
@@ -212,67 +138,22 @@ async def followed(mesh: Mesh, collection: str, options: Options) -> dict[str, J
     single = system(BASE, mesh)
     ways: dict[str, Rewriter | None] = {"as asked": None, "stand-alone": ByRules(), "right name": None}
     if not set(BY_MODEL).isdisjoint(options.systems):
-        ways["by model"] = RewritesByModel(structured_of(mesh))
+        ways["by model"] = ByModel(structured_of(mesh))
     answers = {name: Answers() for name in ways}
     others = 0
     for one in pairs:
         for name, way in ways.items():
             started = time.perf_counter()
-            form = await _form(one, way) if way else one.meant if name == "right name" else one.asked
-            ids, _ = await _gather(single, Question(form, collection))
+            text = await form(one, way) if way else one.meant if name == "right name" else one.asked
+            ids, _ = await gather(single, Question(text, collection))
             answers[name].add(ids, ids, time.perf_counter() - started)
-            others += name == "by model" and form != await _form(one, ByRules())
+            others += name == "by model" and text != await form(one, ByRules())
     if "by model" in ways:
         show.say(f"the model's own wording counted for {others} of {len(pairs)}")
     asked = [Asked(one.meant, frozenset((one.document,))) for one in pairs]
     judged = {name: _judged(asked, each) for name, each in answers.items()}
     report(JudgedSet(FOLLOW_UPS, "en", [], asked), judged, options.seed)
     return judged
-
-
-async def _form(one: "FollowUp", way: Rewriter) -> str:
-    """What is searched for: the question made stand-alone, and names that it may mean."""
-    whole = await way.rewrite(one.asked, [one.before])
-    return first_plan(whole, hints(one.asked, whole, [one.before])).hops[0]
-
-
-@dataclass(frozen=True, slots=True)
-class FollowUp:
-    """A second question, what stood before it, what it means, and the document that answers it."""
-
-    before: Exchange
-    asked: str
-    meant: str
-    document: str
-
-
-def follow_ups() -> list[FollowUp]:
-    """Pairs of MuSiQue's first two steps whose second step needs the first one's answer."""
-    items = json.loads((data.folder() / "multihop" / "musique_train.json").read_text(encoding="utf-8"))
-    known = {document.text: document.id for document in SETS[MULTI_HOP]().documents}
-    found = []
-    for item in items:
-        first, second = item["question_decomposition"][:2]
-        document = known.get(item["paragraphs"][second["paragraph_support_idx"]]["paragraph_text"])
-        if "#1" in second["question"] and document:
-            answer = _sentence(item["paragraphs"][first["paragraph_support_idx"]]["paragraph_text"], first["answer"])
-            later = _question(second["question"])
-            before = Exchange(_question(first["question"]), answer)
-            found.append(FollowUp(before, later.replace("#1", "it"), later.replace("#1", first["answer"]), document))
-    return found
-
-
-def _question(step: str) -> str:
-    """A step as a question: MuSiQue writes some as "subject >> relation"."""
-    subject, arrow, relation = step.partition(" >> ")
-    text = f"What is the {relation} of {subject}" if arrow else step
-    return text.strip().rstrip("?").strip() + "?"
-
-
-def _sentence(text: str, answer: str) -> str:
-    """The first sentence that has the answer, as an extractive answer would quote it."""
-    sentences = re.split(r"(?<=[.!?])\s+", text)
-    return next((one for one in sentences if answer.casefold() in one.casefold()), answer)
 
 
 def _judged(asked: Sequence[Asked], answers: Answers) -> Judged:

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from bench.multihop import _question, _sentence, unmet
+from bench.hopping.follow_ups import _question, _sentence
+from bench.multihop import unmet
 from bench.retrieving.judge import Judged
 
 
