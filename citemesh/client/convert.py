@@ -131,6 +131,7 @@ def search(value: types.Search) -> retrieval_service_pb2.SearchRequest:
         fusion=f"FUSION_{value.fusion.upper() or 'UNSPECIFIED'}",
         dense_weight=value.dense_weight,
         keep_duplicates=value.keep_duplicates,
+        token_vectors_of=value.token_vectors_of,
     )
 
 

@@ -14,6 +14,9 @@ from gateway.query.ports import RerankerPort
 from gateway.query.vectors import bounded
 
 log = logging.getLogger(__name__)
+ALL = 0
+SPARE = 3
+"""Passages for each source that is packed: those that are too alike or too long to be packed are passed over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +35,16 @@ class Ranker:
         self._judges = Judges(reranker)
         self._limits = limits
 
-    async def wants_vectors(self, cited: bool) -> bool:
-        """Whether token vectors of what a search finds are of use to the reranker.
+    async def vectors_of(self, cited: bool) -> int | None:
+        """Of how many of the best passages of a search the reranker can use token vectors; 0: of all, None: of none.
 
         Args:
-            cited: whether sentences are going to be checked against what is found.
+            cited: whether sentences are going to be checked against some of what is found.
         """
         judge = await self._judges.get()
-        return judge is None or bool(judge.token_vectors_digest and (cited or judge.order_share > 0))
+        if judge is None or (judge.token_vectors_digest and judge.order_share > 0):
+            return ALL
+        return SPARE * self._limits.sources if judge.token_vectors_digest and cited else None
 
     async def rank(self, query: str, passages: Sequence[Passage]) -> Ranking:
         """Orders passages by the reranker; in the order of the search where it has no share in it, or is down."""

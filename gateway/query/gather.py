@@ -56,7 +56,7 @@ class Gatherer:
         lexical = hop > 1 and self._planner.lexical
         mode = "lexical" if lexical else "hybrid"
         with run.steps.step("retrieve", hop) as span:
-            vectors = not lexical and await self._ranker.wants_vectors(run.cites)
+            vectors = None if lexical else await self._ranker.vectors_of(run.cites)
             searches = (self._searcher.search(run.question, query, most, mode, vectors) for query in queries)
             found = await asyncio.gather(*searches)
             span.set_attribute("citemesh.found", sum(len(one.passages) for one in found))

@@ -34,9 +34,12 @@ class Searcher:
         self._retrieval = retrieval
 
     async def search(
-        self, question: Question, query: str, top_k: int, mode: str = "hybrid", with_token_vectors: bool = False
+        self, question: Question, query: str, top_k: int, mode: str = "hybrid", vectors_of: int | None = None
     ) -> Found:
         """Passages for a query in all collections of a question.
+
+        Args:
+            vectors_of: passages of each collection, from the best, that come with token vectors; 0: all, None: none.
 
         Raises NotFound for an unknown collection, Unavailable where search is down.
         """
@@ -47,7 +50,8 @@ class Searcher:
             mode=mode,
             filter=chosen(question),
             with_token_ids=True,
-            with_token_vectors=with_token_vectors,
+            with_token_vectors=vectors_of is not None,
+            token_vectors_of=vectors_of or 0,
         )
         answers = await self._together([replace(asked, collection=name) for name in names])
         notices = dict.fromkeys(chain.from_iterable(answer.notices for answer in answers))

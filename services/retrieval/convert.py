@@ -68,6 +68,8 @@ def query(request: search_pb.SearchRequest) -> Query:
         raise InvalidInput("query", f"it has {len(text)} characters", f"ask in up to {MAX_QUERY}")
     if request.mode not in _MODES:
         raise InvalidInput("mode", f"{request.mode} is no search mode", "leave it out for hybrid")
+    if not 0 <= request.token_vectors_of <= MAX_TOP_K:
+        raise InvalidInput("token_vectors_of", f"{request.token_vectors_of} is out of range", f"use 0 to {MAX_TOP_K}")
     if request.fusion not in _FUSIONS:
         raise InvalidInput("fusion", f"{request.fusion} is no fusion", "leave it out for min-max")
     return Query(
@@ -117,19 +119,27 @@ def vectors(found: Vector, model: str, tokens: int) -> search_pb.EmbedResponse:
     )
 
 
-def results(found: Results, most_vector_bytes: int = MOST_VECTOR_BYTES) -> search_pb.SearchResponse:
-    """The answer to a search. Passages whose token vectors would be over the limit with those before go without."""
+def results(
+    found: Results, most_vector_bytes: int = MOST_VECTOR_BYTES, vectors_of: int = 0
+) -> search_pb.SearchResponse:
+    """The answer to a search. Passages whose token vectors would be over the limit with those before go without.
+
+    Args:
+        vectors_of: passages, from the best, that have their vectors with them; 0: all.
+    """
     passages = []
-    for one in found.found:
-        most_vector_bytes -= len(one.chunk.token_vectors.packed)
-        passages.append(passage(one, with_vectors=most_vector_bytes >= 0))
+    for place, one in enumerate(found.found):
+        wanted = not vectors_of or place < vectors_of
+        most_vector_bytes -= len(one.chunk.token_vectors.packed) if wanted else 0
+        passages.append(passage(one, with_vectors=wanted and most_vector_bytes >= 0))
     return search_pb.SearchResponse(passages=passages, sequence_number=found.sequence, notices=found.notices)
 
 
-def all_results(found: Sequence[Results]) -> search_pb.BatchSearchResponse:
-    """The answer to several searches, which share the limit of token vectors."""
+def all_results(found: Sequence[Results], vectors_of: Sequence[int] = ()) -> search_pb.BatchSearchResponse:
+    """The answer to several searches, which share the limit of token vectors; vectors_of: as above, one a search."""
     each = MOST_VECTOR_BYTES // max(1, len(found))
-    return search_pb.BatchSearchResponse(results=[results(one, each) for one in found])
+    pairs = zip(found, vectors_of or [0] * len(found), strict=True)
+    return search_pb.BatchSearchResponse(results=[results(one, each, most) for one, most in pairs])
 
 
 def passage(found: Found, with_vectors: bool = True) -> passage_pb2.Passage:

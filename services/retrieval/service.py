@@ -41,7 +41,7 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
         started = time.monotonic()
         try:
             async with asyncio.timeout(deadline.remaining_s(self._timeout_s)):
-                return convert.results(await self._found(query))
+                return convert.results(await self._found(query), vectors_of=request.token_vectors_of)
         except TimeoutError:
             raise DeadlineExceeded("the search was not done") from None
         finally:
@@ -57,7 +57,7 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
             async with asyncio.timeout(deadline.remaining_s(self._timeout_s)):
                 embedded = await asyncio.gather(*map(self._embedded, queries))
                 found = await self._engine.search_many(embedded)
-                return convert.all_results(found)
+                return convert.all_results(found, [one.token_vectors_of for one in request.searches])
         except TimeoutError:
             raise DeadlineExceeded("the searches were not done") from None
         finally:

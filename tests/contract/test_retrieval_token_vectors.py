@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from citemesh.client.types import Candidate, Passage, Search
+from citemesh.errors import InvalidInput
 from citemesh.models.token_vectors import unpack
 from services.retrieval import convert, main
 from services.retrieval.embedding.fake import FakeEncoder
@@ -37,6 +38,17 @@ async def test_they_are_stored_with_a_chunk_and_answered_on_request(service: Ser
     assert not any(it.token_vectors for it in await found(service, "green tea water", with_token_vectors=False))
 
 
+async def test_those_of_the_best_are_answered_alone_where_that_is_asked(service: Service) -> None:
+    await service.last(*(note(f"{at}.md", f"Green tea {'number ' * at} {at}.") for at in range(5)))
+    asked = [Search("green tea", with_token_vectors=True, token_vectors_of=most) for most in (2, 0, 9)]
+    answers = [await service.mesh.retrieval.find(one) for one in asked]
+    for found in (answers, await service.mesh.retrieval.find_many(asked)):
+        counts = [[bool(it.token_vectors) for it in answer.passages] for answer in found]
+        assert counts == [[True, True, False, False, False], [True] * 5, [True] * 5]
+    with pytest.raises(InvalidInput, match="token_vectors_of"):
+        await service.mesh.retrieval.find(Search("green tea", token_vectors_of=-1))
+
+
 async def test_none_are_stored_where_a_setting_says_so(tmp_path: Path) -> None:
     async with serving(settings_for("fake", tmp_path, token_vectors=False)) as service:
         await service.last(note("guide.md", GUIDE))
@@ -50,6 +62,7 @@ def test_an_answers_bytes_are_bounded() -> None:
     lengths = [len(it.token_vectors) for it in convert.results(results, 250).passages]
     assert lengths == [100, 100, 0, 0, 0]
     assert [it.token_vectors_digest for it in convert.results(results, 250).passages][2] == ""
+    assert [len(it.token_vectors) for it in convert.results(results, vectors_of=2).passages] == [100, 100, 0, 0, 0]
     large = Chunk("c", Place(0, 1), "x", token_vectors=TokenVectors(b"v" * (1 << 20), "digest"))
     many = [Results((Found(large, document, 1.0, None, None),) * 4, 1)] * 64
     assert convert.all_results(many).ByteSize() < 12 << 20

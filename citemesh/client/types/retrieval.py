@@ -45,7 +45,10 @@ class SearchFilter:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search. mode: "", "hybrid", "dense" or "lexical"; fusion: "", "min_max" or "reciprocal_rank"."""
+    """A search. mode: "", "hybrid", "dense" or "lexical"; fusion: "", "min_max" or "reciprocal_rank".
+
+    token_vectors_of: passages, from the best, whose token vectors are answered where they are asked for; 0: all.
+    """
 
     query: str
     collection: str = ""
@@ -57,6 +60,7 @@ class Search:
     fusion: str = ""
     dense_weight: float | None = None
     keep_duplicates: bool = False
+    token_vectors_of: int = 0
 
 
 @dataclass(frozen=True, slots=True)

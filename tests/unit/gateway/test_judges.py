@@ -29,30 +29,35 @@ def mesh_of(judge: Judge | Exception, passages: Sequence[Passage] = PASSAGES) ->
     return Mesh(retrieval=FakeRetrieval(tuple(passages)), reranker=FakeReranker(judge=judge))
 
 
+def vectors_of(mesh: Mesh) -> int | None:
+    search = mesh.retrieval.searches[0]
+    return search.token_vectors_of if search.with_token_vectors else None
+
+
 @pytest.mark.parametrize(
     ("judge", "reranks", "ask_vectors", "search_vectors"),
     [
-        (LATE, 0, True, False),  # the sentences of an answer are checked by them; passages as such are not
-        (SHARED, 1, True, True),
-        (CROSS, 1, False, False),
-        (LEXICAL_CROSS, 0, False, False),
-        (NotSupported("GetModel"), 1, True, True),
-        (Unavailable("reranker"), 1, True, True),
+        (LATE, 0, 9, None),  # the sentences of an answer are checked by them; passages as such are not
+        (SHARED, 1, 0, 0),
+        (CROSS, 1, None, None),
+        (LEXICAL_CROSS, 0, None, None),
+        (NotSupported("GetModel"), 1, 0, 0),
+        (Unavailable("reranker"), 1, 0, 0),
     ],
 )
 async def test_only_what_is_of_use_is_sent(
-    judge: Judge | Exception, reranks: int, ask_vectors: bool, search_vectors: bool
+    judge: Judge | Exception, reranks: int, ask_vectors: int | None, search_vectors: int | None
 ) -> None:
     mesh = mesh_of(judge)
     said = await said_by(Flow(mesh.rooms, LIMITS))
     assert "40 bar" in answer_of(said)
     assert done_of(said).notice == ""
     assert len(mesh.reranker.attributed) >= 1, "sentences are checked whatever the order goes by"
-    assert (len(mesh.reranker.reranked), mesh.retrieval.searches[0].with_token_vectors) == (reranks, ask_vectors)
+    assert (len(mesh.reranker.reranked), vectors_of(mesh)) == (reranks, ask_vectors)
 
     mesh = mesh_of(judge)
     await Flow(mesh.rooms, LIMITS).search(Question(ASKED), 10, Deadline.after(5))
-    assert (len(mesh.reranker.reranked), mesh.retrieval.searches[0].with_token_vectors) == (reranks, search_vectors)
+    assert (len(mesh.reranker.reranked), vectors_of(mesh)) == (reranks, search_vectors)
 
 
 async def test_the_order_is_what_a_reranker_without_a_share_would_answer() -> None:

@@ -100,7 +100,7 @@ class SearchFilter(_message.Message):
     def __init__(self, document_ids: _Optional[_Iterable[str]] = ..., source_types: _Optional[_Iterable[str]] = ..., domains: _Optional[_Iterable[str]] = ..., languages: _Optional[_Iterable[str]] = ..., published_after: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., published_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., metadata: _Optional[_Mapping[str, str]] = ..., conditions: _Optional[_Iterable[_Union[MetadataCondition, _Mapping]]] = ...) -> None: ...
 
 class SearchRequest(_message.Message):
-    __slots__ = ("collection", "query", "top_k", "mode", "filter", "with_token_ids", "with_token_vectors", "fusion", "dense_weight", "keep_duplicates")
+    __slots__ = ("collection", "query", "top_k", "mode", "filter", "with_token_ids", "with_token_vectors", "fusion", "dense_weight", "keep_duplicates", "token_vectors_of")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
     TOP_K_FIELD_NUMBER: _ClassVar[int]
@@ -111,6 +111,7 @@ class SearchRequest(_message.Message):
     FUSION_FIELD_NUMBER: _ClassVar[int]
     DENSE_WEIGHT_FIELD_NUMBER: _ClassVar[int]
     KEEP_DUPLICATES_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_VECTORS_OF_FIELD_NUMBER: _ClassVar[int]
     collection: str
     query: str
     top_k: int
@@ -121,7 +122,8 @@ class SearchRequest(_message.Message):
     fusion: Fusion
     dense_weight: float
     keep_duplicates: bool
-    def __init__(self, collection: _Optional[str] = ..., query: _Optional[str] = ..., top_k: _Optional[int] = ..., mode: _Optional[_Union[SearchMode, str]] = ..., filter: _Optional[_Union[SearchFilter, _Mapping]] = ..., with_token_ids: _Optional[bool] = ..., with_token_vectors: _Optional[bool] = ..., fusion: _Optional[_Union[Fusion, str]] = ..., dense_weight: _Optional[float] = ..., keep_duplicates: _Optional[bool] = ...) -> None: ...
+    token_vectors_of: int
+    def __init__(self, collection: _Optional[str] = ..., query: _Optional[str] = ..., top_k: _Optional[int] = ..., mode: _Optional[_Union[SearchMode, str]] = ..., filter: _Optional[_Union[SearchFilter, _Mapping]] = ..., with_token_ids: _Optional[bool] = ..., with_token_vectors: _Optional[bool] = ..., fusion: _Optional[_Union[Fusion, str]] = ..., dense_weight: _Optional[float] = ..., keep_duplicates: _Optional[bool] = ..., token_vectors_of: _Optional[int] = ...) -> None: ...
 
 class SearchResponse(_message.Message):
     __slots__ = ("passages", "sequence_number", "notices")
