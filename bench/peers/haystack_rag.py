@@ -15,6 +15,7 @@ or network stands between pipeline and model. Paragraphs go in whole with their 
 import argparse
 import asyncio
 import json
+import logging
 import os
 import time
 import uuid
@@ -33,6 +34,7 @@ from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 from services.generation.engines import vllm_environment
 
+log = logging.getLogger(__name__)
 RETRIEVED = 10
 SYSTEM = (
     "You answer questions from these sources:\n\n"
@@ -164,7 +166,8 @@ def app_of(pipeline: Pipeline, most: int) -> web.Application:
             while "documents" not in line:
                 line = await lines.get()
                 await response.write(json.dumps(line).encode() + b"\n")
-            await work
+            if error := (await asyncio.gather(work, return_exceptions=True))[0]:
+                log.error("the pipeline broke off: %s", error)
         return response
 
     async def health(_: web.Request) -> web.Response:
