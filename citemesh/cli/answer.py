@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -26,12 +25,11 @@ from citemesh.client.types import (
     Source,
     SourcesEvent,
 )
+from citemesh.client.weave import Marker, Piece, Weaver
 
 QUOTE_CHARACTERS = 280
 QUOTES_A_SOURCE = 3
 _UNSUPPORTED = "[unsupported]"
-_SENTENCE_END = re.compile(r"(?<!\b\d)(?<!\b\d\d)(?:[.!?…]+[\"'”’)\]*_]*(?=\s|$)|[。！？｡]+[”’）」』】》]*)|(?<=\S)\n")
-"""Where a sentence may end; a number at a list's start doesn't. Too many only delay text, too few misplace numbers."""
 _FINISHES = {
     "length": "The answer was cut at its longest; --max-tokens allows more.",
     "interrupted": "The language model broke off; what follows the break is taken from the sources.",
@@ -83,9 +81,8 @@ class TextWriter:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._flow = Flow(console)
-        self._text = ""
-        self._shown = 0
-        self._cited = 0
+        self._weaver = Weaver()
+        self._last = ""
         self._ended = False
         self._sources: dict[int, Source] = {}
         self._quotes: dict[int, list[Citation]] = {}
@@ -97,7 +94,7 @@ class TextWriter:
     def close(self) -> None:
         """Take the spinner away, and end a line that was broken off."""
         self._wait.stop()
-        if self._text and not self._ended:
+        if self._last and not self._ended:
             self._flow.end()
             self._console.print()
 
@@ -111,8 +108,7 @@ class TextWriter:
                 self._wait.update(f"reading {len(self._sources)} sources")
             case DeltaEvent():
                 self._wait.stop()
-                self._text += event.text
-                self._show_up_to(self._known())
+                self._put(self._weaver.feed(event))
             case CitationEvent():
                 self._cite(event)
             case FollowUpsEvent():
@@ -120,40 +116,30 @@ class TextWriter:
             case DoneEvent():
                 self._finish(event)
 
-    def _known(self) -> int:
-        """How far the text can be shown: to where a sentence may end whose numbers haven't come yet.
-
-        The model writes on while a sentence is checked, and what is on the screen can't be taken back to put numbers
-        before it. White space waits for the same reason.
-        """
-        stop = _SENTENCE_END.search(self._text, self._cited)
-        return len(self._text[: stop.end() if stop else None].rstrip())
-
-    def _show_up_to(self, end: int) -> None:
-        if end > self._shown:
-            self._flow.text(printable(self._text[self._shown : end]))
-            self._shown = end
-
     def _cite(self, event: CitationEvent) -> None:
-        end = min(event.sentence.end, len(self._text))
-        self._show_up_to(len(self._text[:end].rstrip()))
         for citation in event.citations:
             self._quotes.setdefault(citation.number, []).append(citation)
-        numbers = dict.fromkeys(citation.number for citation in event.citations)
-        mark = "".join(f"[{number}]" for number in numbers) if event.supported else _UNSUPPORTED
-        style = "bold cyan" if event.supported else "bold yellow"
-        if mark:
-            # Chinese and Japanese put no space before a mark.
-            self._flow.text("" if is_wide(self._text[: self._shown][-1:]) else " ")
-            self._flow.mark(mark, style)
-        self._cited = max(self._cited, end)
-        self._show_up_to(self._known())
+        self._put(self._weaver.feed(event))
+
+    def _put(self, pieces: Sequence[Piece]) -> None:
+        for piece in pieces:
+            if isinstance(piece, Marker):
+                self._mark(piece)
+            else:
+                self._flow.text(printable(piece))
+                self._last = piece[-1]
+
+    def _mark(self, marker: Marker) -> None:
+        # Chinese and Japanese put no space before a mark, and no line begins with one.
+        self._flow.text("" if is_wide(self._last) or self._last == "\n" else " ")
+        cited = bool(marker.numbers)
+        self._flow.mark(str(marker) if cited else _UNSUPPORTED, "bold cyan" if cited else "bold yellow")
 
     def _finish(self, event: DoneEvent) -> None:
         self._wait.stop()
         self._ended = True
-        if self._text:
-            self._show_up_to(len(self._text.rstrip()))
+        self._put(_without_space_at_the_end(self._weaver.feed(event)))
+        if self._last:
             self._flow.end()
             self._console.print("\n")
         for note in filter(None, (_FINISHES.get(event.finish, ""), event.notice)):
@@ -181,6 +167,13 @@ class TextWriter:
         for question in self._follow_ups:
             self._console.print(f"  {_one_line(question)}")
         self._console.print()
+
+
+def _without_space_at_the_end(pieces: Sequence[Piece]) -> list[Piece]:
+    if not pieces or isinstance(pieces[-1], Marker):
+        return list(pieces)
+    text = pieces[-1].rstrip()
+    return [*pieces[:-1], text] if text else list(pieces[:-1])
 
 
 def source_line(source: Source) -> Text:

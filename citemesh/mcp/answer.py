@@ -1,6 +1,5 @@
 """A whole answer from its events, with a progress note as it comes."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from citemesh.client.types import (
@@ -14,9 +13,8 @@ from citemesh.client.types import (
     Source,
     SourcesEvent,
 )
+from citemesh.client.weave import woven
 from citemesh.mcp.shapes import Answered, passage
-
-FENCE = "```"
 
 
 @dataclass(slots=True)
@@ -55,7 +53,7 @@ class Gathered:
         spans = [one.sentence for one in self.sentences if not one.supported]
         unsupported = [self.text[span.start : span.end].strip() for span in spans]
         return Answered(
-            marked(self.text, self.sentences),
+            woven(self.text, self.sentences),
             [passage(one) for one in self.sources if one.number in done.cited],
             [text for text in unsupported if text],
             list(self.related),
@@ -63,24 +61,3 @@ class Gathered:
             done.mode,
             done.thread_id,
         )
-
-
-def marked(text: str, sentences: Sequence[CitationEvent]) -> str:
-    """The text with [n] behind each sentence's last character; code between fences stays as it is."""
-    parts: list[str] = []
-    kept: list[int] = []
-    at = 0
-    for one in sentences:
-        end = len(text[: one.sentence.end].rstrip())
-        kept += [citation.number for citation in one.citations]
-        parts.append(text[at : max(at, end)])
-        at = max(at, end)
-        if text.count(FENCE, 0, at) % 2 == 0 and not text[one.sentence.start : at].lstrip().startswith(FENCE):
-            parts.append(_markers(kept))
-            kept = []
-    last = f"\n{_markers(kept)}" if kept else ""
-    return "".join(parts) + text[at:] + last
-
-
-def _markers(numbers: Sequence[int]) -> str:
-    return "".join(f"[{number}]" for number in sorted(set(numbers)))

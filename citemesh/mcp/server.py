@@ -30,6 +30,12 @@ Collection = Annotated[str, Field(description='Collection to look in; "default" 
 Kinds = Annotated[list[str] | None, Field(description="Kinds of source, such as pdf or markdown; all where left out.")]
 
 
+Mode = Annotated[
+    Literal["", "generated", "extractive"],
+    Field(description="extractive quotes the documents and writes nothing of its own."),
+]
+
+
 class Server(MCPServer[Any]):
     """Documents are listed as they are now, not as they were when the server began."""
 
@@ -50,54 +56,9 @@ def build(doors: Doors, timeout_s: float, version: str = "") -> MCPServer[Any]:
         timeout_s: longest time that an answer may take.
     """
     server = Server(doors, version)
-
-    @server.tool(annotations=READ_ONLY)
-    async def search(
-        query: Annotated[str, Field(description="What to look for.")],
-        collection: Collection = "",
-        top_k: Annotated[int, Field(ge=1, le=50, description="Most passages.")] = 8,
-        source_types: Kinds = None,
-    ) -> FoundPassages:
-        """Find passages in the user's documents, best first."""
-        with _told(ToolError):
-            found = await doors.query.search(query, collection, top_k, source_types or [])
-        return FoundPassages([passage(one) for one in found])
-
-    @server.tool(annotations=READ_ONLY)
-    async def ask(
-        question: Annotated[str, Field(description="The question, complete in itself.")],
-        context: Context[Any, Any],
-        collection: Collection = "",
-        mode: Annotated[
-            Literal["", "generated", "extractive"],
-            Field(description="extractive quotes the documents and writes nothing of its own."),
-        ] = "",
-        source_types: Kinds = None,
-        answer_language: Annotated[str, Field(description="ISO 639-1 code; the question's own where left out.")] = "",
-    ) -> Answered:
-        """Answer a question from the user's documents; each sentence ends in the numbers of what supports it."""
-        asked = Question(
-            question, collection, mode, source_types=tuple(source_types or ()), answer_language=answer_language
-        )
-        with _told(ToolError):
-            return await _answer(doors, asked, timeout_s, context)
-
-    @server.tool(annotations=READ_ONLY)
-    async def list_collections() -> KnownCollections:
-        """List the collections of documents that can be searched."""
-        with _told(ToolError):
-            return KnownCollections([known(one) for one in await doors.collections.list()])
-
-    @server.tool(annotations=READ_ONLY)
-    async def read_document(
-        document_id: Annotated[str, Field(description="As a passage names it.")],
-        collection: Collection = "",
-        start: Annotated[int, Field(ge=0, description="First character to read.")] = 0,
-        end: Annotated[int | None, Field(description="Character behind the last one; the end where left out.")] = None,
-    ) -> ReadText:
-        """Read a document's text, or a stretch of it; long texts come in parts of 20,000 characters."""
-        with _told(ToolError):
-            return await documents.read(doors, document_id, collection, start, end)
+    tools = Tools(doors, timeout_s)
+    for tool in (tools.search, tools.ask, tools.list_collections, tools.read_document):
+        server.add_tool(tool, annotations=READ_ONLY)
 
     @server.resource(documents.TEMPLATE, title="Document", mime_type="text/plain", security=NO_PATHS)
     async def document(collection: str, document_id: str) -> str:
@@ -106,6 +67,58 @@ def build(doors: Doors, timeout_s: float, version: str = "") -> MCPServer[Any]:
             return await documents.whole(doors, document_id, collection)
 
     return server
+
+
+class Tools:
+    """What an assistant can call. It reads the names, the descriptions of arguments and the docstrings."""
+
+    def __init__(self, doors: Doors, timeout_s: float) -> None:
+        self._doors = doors
+        self._timeout_s = timeout_s
+
+    async def search(
+        self,
+        query: Annotated[str, Field(description="What to look for.")],
+        collection: Collection = "",
+        top_k: Annotated[int, Field(ge=1, le=50, description="Most passages.")] = 8,
+        source_types: Kinds = None,
+    ) -> FoundPassages:
+        """Find passages in the user's documents, best first."""
+        with _told(ToolError):
+            found = await self._doors.query.search(query, collection, top_k, source_types or [])
+        return FoundPassages([passage(one) for one in found])
+
+    async def ask(
+        self,
+        question: Annotated[str, Field(description="The question, complete in itself.")],
+        context: Context[Any, Any],
+        collection: Collection = "",
+        mode: Mode = "",
+        source_types: Kinds = None,
+        answer_language: Annotated[str, Field(description="ISO 639-1 code; the question's own where left out.")] = "",
+    ) -> Answered:
+        """Answer a question from the user's documents; each sentence ends in the numbers of what supports it."""
+        asked = Question(
+            question, collection, mode, source_types=tuple(source_types or ()), answer_language=answer_language
+        )
+        with _told(ToolError):
+            return await _answer(self._doors, asked, self._timeout_s, context)
+
+    async def list_collections(self) -> KnownCollections:
+        """List the collections of documents that can be searched."""
+        with _told(ToolError):
+            return KnownCollections([known(one) for one in await self._doors.collections.list()])
+
+    async def read_document(
+        self,
+        document_id: Annotated[str, Field(description="As a passage names it.")],
+        collection: Collection = "",
+        start: Annotated[int, Field(ge=0, description="First character to read.")] = 0,
+        end: Annotated[int | None, Field(description="Character behind the last one; the end where left out.")] = None,
+    ) -> ReadText:
+        """Read a document's text, or a stretch of it; long texts come in parts of 20,000 characters."""
+        with _told(ToolError):
+            return await documents.read(self._doors, document_id, collection, start, end)
 
 
 async def _answer(doors: Doors, asked: Question, timeout_s: float, context: Context[Any, Any]) -> Answered:

@@ -7,7 +7,7 @@ one that is slow keeps nobody's place but its own.
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, cast
@@ -31,6 +31,8 @@ IN_MEMORY_BYTES = 1024 * 1024
 PART_BYTES = 256 * 1024
 STALL_S = 60.0
 """Longest wait for the next part of a body: who sends nothing gives its place up."""
+LINGER_S = 15.0
+"""How long the rest of a refused body is read, and thrown away, so that its sender gets to read the refusal."""
 ANY_TYPE = ("application/octet-stream", "application/x-www-form-urlencoded", "")
 """Media types that say nothing of a document: what it is will be found out."""
 
@@ -85,25 +87,33 @@ async def bounded(request: Request, most_bytes: int, beside: int = 0) -> AsyncGe
     Args:
         beside: bytes that it may have besides those that are told as the most.
     """
+    most, size, parts = most_bytes + beside, 0, aiter(request.stream())
     announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced) > most_bytes + beside:
-        raise _too_large(most_bytes)
-    size, parts = 0, aiter(request.stream())
-    while True:
-        try:
-            async with asyncio.timeout(STALL_S):
-                part = await anext(parts, None)
-        except TimeoutError:
-            raise BodyStalled(f"no part of the body came for {STALL_S:g} s", "send it again") from None
-        if part is None:
-            return
+    if announced.isdecimal() and int(announced) > most:
+        raise await _too_large(parts, most_bytes)
+    while (part := await _next(parts)) is not None:
         size += len(part)
-        if size > most_bytes + beside:
-            raise _too_large(most_bytes)
+        if size > most:
+            raise await _too_large(parts, most_bytes)
         yield part
 
 
-def _too_large(most_bytes: int) -> BodyTooLarge:
+async def _next(parts: AsyncIterator[bytes]) -> bytes | None:
+    try:
+        async with asyncio.timeout(STALL_S):
+            return await anext(parts, None)
+    except TimeoutError:
+        raise BodyStalled(f"no part of the body came for {STALL_S:g} s", "send it again") from None
+
+
+async def _too_large(parts: AsyncIterator[bytes], most_bytes: int) -> BodyTooLarge:
+    """The refusal, once its sender can read it: most send all of a body before they read, and a connection that is
+    closed on them before takes the answer with it.
+    """
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LINGER_S):
+            while await anext(parts, None) is not None:
+                pass
     return BodyTooLarge("body", f"is over {most_bytes} bytes", "send less, or use gRPC (`citemesh ingest`)")
 
 

@@ -15,9 +15,9 @@ from mcp import Client, MCPError, StdioServerParameters
 from citemesh.cli.mcp import loopback
 from citemesh.client import Mesh
 from citemesh.client.types import Citation, CitationEvent, Location, Span, Upload
+from citemesh.client.weave import woven
 from citemesh.errors import InvalidInput, Unavailable
 from citemesh.mcp import documents
-from citemesh.mcp.answer import marked
 from citemesh.mcp.doors import Doors
 from citemesh.mcp.server import build
 from tests.contract.gateway_room import Running
@@ -200,10 +200,10 @@ def sentence(start: int, end: int, *numbers: int) -> CitationEvent:
 
 
 def test_markers_stand_behind_their_sentences_and_outside_of_code() -> None:
-    assert marked("One. Two.\n", [sentence(0, 5, 2, 1), sentence(5, 10)]) == "One.[1][2] Two.\n"
+    assert woven("One. Two.\n", [sentence(0, 5, 2, 1), sentence(5, 10)]) == "One.[1][2] Two.\n"
     code = "See:\n```\na.\nb.\n```\nDone."
     ends = [code.index("a.") + 3, code.index("b.") + 3, len(code)]
     events = [sentence(0, ends[0], 1), sentence(ends[0], ends[1], 2), sentence(ends[1], ends[2], 3)]
-    assert marked(code, events) == f"{code}\n[1][2][3]"
-    assert marked("x", [sentence(0, 1)]) == "x"
-    assert marked("```\nx", [sentence(0, 5, 1)]) == "```\nx\n[1]"
+    assert woven(code, events) == f"{code}\n[1][2][3]"
+    assert woven("x", [sentence(0, 1)]) == "x"
+    assert woven("```\nx", [sentence(0, 5, 1)]) == "```\nx\n[1]"

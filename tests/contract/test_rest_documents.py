@@ -205,6 +205,18 @@ async def test_who_sends_no_more_gives_the_place_up(running: Running, monkeypatc
     assert (reply.status_code, reply.json()["error"]["code"]) == (408, "BODY_STALLED")
 
 
+async def test_who_sends_too_much_for_too_long_is_not_waited_for(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upload, "LINGER_S", 0.1)
+    reader, writer = await asyncio.open_unix_connection(running.settings.http_socket)
+    writer.write(b"POST /v1/documents HTTP/1.1\r\nhost: x\r\ncontent-length: 2000000\r\n\r\nand then nothing")
+    reply = await asyncio.wait_for(reader.readuntil(b"}"), 5)
+    assert reply.startswith(b"HTTP/1.1 413")
+    assert b"BODY_TOO_LARGE" in reply
+    writer.close()
+
+
 async def test_large_documents_come_whole_and_leave_no_file(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upload, "IN_MEMORY_BYTES", 1000)
     text = "# Large\n\n" + "A line of a long document, 一行 🙂.\n" * 9_000

@@ -12,6 +12,9 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 from tests.support.collector import Collector
 from tests.support.running import RunningMesh, running_mesh
 
+ORIGIN = "https://app.acme.com"
+"""Whose pages may call the fake mesh."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Everything here needs Envoy, so all of it is real."""
@@ -35,7 +38,7 @@ def mesh(tmp_path_factory: pytest.TempPathFactory, collector: Collector) -> Iter
 
 @pytest.fixture(scope="session")
 def fake_mesh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningMesh]:
-    with running_mesh(tmp_path_factory.mktemp("f"), fake=True) as running:
+    with running_mesh(tmp_path_factory.mktemp("f"), fake=True, origins=(ORIGIN,)) as running:
         yield running
 
 

@@ -25,6 +25,7 @@ from citemesh.client.types import (
     Span,
     Usage,
 )
+from citemesh.client.weave import woven
 
 
 def source(number: int, title: str = "", uri: str = "", page: int = 0, headings: Sequence[str] = ()) -> Source:
@@ -234,3 +235,15 @@ def test_related_questions_stand_below_the_sources() -> None:
     lines: list[str] = []
     JsonWriter(lines.append).write(events[-2])
     assert json.loads(lines[0]) == {"event": "follow_ups", "questions": ["Why \x1b[2Jso?", "为什么?"]}
+
+
+def test_numbers_stand_where_every_other_way_in_has_them() -> None:
+    """Numbers in order, code as it is, what nothing supports said only here."""
+    text = "Run this.\n```sh\nmake up\n```\nThen ask. And hope."
+    ends = [text.index("```"), text.index("make"), text.rindex("```"), text.index("Then"), text.index("And"), len(text)]
+    numbers: list[tuple[int, ...]] = [(2, 1), (), (4, 3), (), (5,), ()]
+    starts = [0, *ends]
+    sentences = [cites(start, end, *some) for start, end, some in zip(starts, ends, numbers, strict=False)]
+    body = shown([SourcesEvent((source(1, "G"),)), DeltaEvent(text), *sentences]).replace(" [", "[")
+    assert body == "Run this.[1][2]\n```sh\nmake up\n```\nThen ask.[3][4][5] And hope.[unsupported]"
+    assert body.removesuffix("[unsupported]") == woven(text, sentences)
