@@ -115,8 +115,8 @@ class LineView:
             self._out.print(text)
 
     def ready(self, stack: Stack) -> None:
-        """Print where and how to ask."""
-        self._out.print(how_to_ask(stack))
+        """Print where and how to ask; with the key on a terminal alone, where nobody keeps what is printed."""
+        self._out.print(how_to_ask(stack, secrets=self._out.is_terminal))
 
     def close(self) -> None:
         """Leave the table as it is and go on below it."""
@@ -146,17 +146,31 @@ def status_table(stack: Stack, seconds: float) -> Table:
     return table
 
 
-def how_to_ask(stack: Stack) -> Text:
-    """Where the mesh answers, the key, and an example for each way in."""
-    key_file = stack.layout.keyring.default_file
+def how_to_ask(stack: Stack, secrets: bool) -> Text:
+    """Where the mesh answers, the key, and an example for each way in.
+
+    Args:
+        secrets: whether the key itself may be shown.
+    """
     lines: list[str | tuple[str, str]] = [("\nThe mesh answers.\n", "bold green")]
     lines += [f"  gRPC  {stack.targets['gateway']}\n", f"  REST  {stack.rest_url}\n"]
-    if stack.options.mesh:
-        lines.append(f"  key   {stack.key}  (kept in {key_file})\n")
-    else:
-        lines.append("  Without sidecars nobody checks keys.\n")
+    lines += _page_and_key(stack, secrets)
     lines += [(f"\n  {example}", "cyan") for example in _examples(stack)]
     return Text.assemble(*lines, "\n\nCtrl-C stops it.")
+
+
+def _page_and_key(stack: Stack, secrets: bool) -> list[str | tuple[str, str]]:
+    key_file = stack.layout.keyring.default_file
+    if not stack.options.mesh:
+        return [f"  page  {stack.rest_url}/\n", "  Without sidecars nobody checks keys.\n"]
+    if not secrets:
+        return [f"  page  {stack.rest_url}/\n", f"  key   kept in {key_file}\n"]
+    # What stands behind # stays in the browser: no server, and so no log, sees it.
+    return [
+        f"  page  {stack.rest_url}/#key={stack.key}\n",
+        f"  key   {stack.key}  (kept in {key_file})\n",
+        ("  The page's address holds the key, which opens this mesh: keep it to yourself.\n", "yellow"),
+    ]
 
 
 def _examples(stack: Stack) -> list[str]:
