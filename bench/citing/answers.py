@@ -30,7 +30,7 @@ from gateway.query.transcript import Transcript
 from gateway.query.vectors import TokenVectors
 
 ASK_S = 60.0
-AT_ONCE = 4
+AT_ONCE = 6
 MARKED = " Behind each sentence, write the number of its source in square brackets, such as [2]."
 
 

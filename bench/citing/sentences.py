@@ -22,7 +22,7 @@ ASK = "\nBehind each sentence, write the number of the source that says it in sq
 QUESTION = "What do the sources say?"
 ROOM = Limits(context_tokens=4000)
 """So that three passages fit in any language: how much of a source a prompt holds isn't what is measured."""
-AT_ONCE = 4
+AT_ONCE = 6
 FOUND = 24
 _NUMBERS = re.compile(r"\s*(\d{1,3}(?:\s*,\s*\d{1,3})*)")
 
