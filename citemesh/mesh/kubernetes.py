@@ -42,7 +42,8 @@ class Kubernetes:
     """Retrieval on Milvus in one namespace."""
 
     namespace: str
-    image: str
+    retrieval_image: str
+    sidecar_image: str
     milvus_image: str
     etcd_image: str
     replicas: int
@@ -56,11 +57,12 @@ class Kubernetes:
 def read_kubernetes(node: Node) -> Kubernetes:
     """Reads the section. Raises InvalidInput, which names the place."""
     fields = node.fields(["namespace", "images", "replicas", "sizes", "object_store"])
-    images = fields["images"].fields(["citemesh", "milvus", "etcd"])
+    images = fields["images"].fields(["retrieval", "sidecar", "milvus", "etcd"])
     sizes = fields["sizes"].fields(["retrieval", "milvus", "etcd"])
     return Kubernetes(
         namespace=fields["namespace"].text(_NAME, "a name of Kubernetes"),
-        image=_image(images["citemesh"]),
+        retrieval_image=_image(images["retrieval"]),
+        sidecar_image=_image(images["sidecar"]),
         milvus_image=_image(images["milvus"]),
         etcd_image=_image(images["etcd"]),
         replicas=fields["replicas"].integer(1, 1000),
@@ -72,7 +74,7 @@ def read_kubernetes(node: Node) -> Kubernetes:
 
 
 def _image(node: Node) -> str:
-    return node.text(_IMAGE, "an image with its tag, such as citemesh:0.1.0")
+    return node.text(_IMAGE, "an image with its tag, such as citemesh-retrieval:0.1.0")
 
 
 def _size(node: Node, stores: bool) -> Size:

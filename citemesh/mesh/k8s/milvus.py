@@ -158,7 +158,7 @@ def _app(settings: Kubernetes, place: Placement) -> Json:
     }
     return parts.container(
         "retrieval",
-        settings.image,
+        settings.retrieval_image,
         settings.retrieval,
         command=["python", "-P", "-m", "services.retrieval.main"],
         env=[{"name": name, "value": value} for name, value in env.items()],
@@ -176,7 +176,7 @@ def _sidecar(settings: Kubernetes, place: Placement, port: int) -> Json:
     probe = {"grpc": {"port": port}, "periodSeconds": 10, "timeoutSeconds": 5}
     return parts.container(
         "sidecar",
-        settings.image,
+        settings.sidecar_image,
         _SIDECAR,
         command=[*command, "--log-level", "warning"],
         ports=[{"name": "grpc", "containerPort": port}],

@@ -113,7 +113,12 @@ def test_the_topologys_words_are_followed_and_no_secret_is_written() -> None:
     (room,) = named("Deployment", "citemesh-retrieval")
     assert room["spec"]["replicas"] == settings.replicas
     images = {container["image"] for template in pods() for container in template["spec"]["containers"]}
-    assert images == {settings.image, settings.milvus_image, settings.etcd_image}
+    assert images == {
+        settings.retrieval_image,
+        settings.sidecar_image,
+        settings.milvus_image,
+        settings.etcd_image,
+    }
     assert {it["metadata"]["namespace"] for it in objects()} == {settings.namespace}
     assert not named("Secret")
     env = {one["name"]: one.get("value") for one in room["spec"]["template"]["spec"]["containers"][0]["env"]}
