@@ -3,7 +3,8 @@
 The same paragraphs and questions (XQuAD in English, HotpotQA and MuSiQue), the same embedding model, the same language
 model on the same engine, three sources a prompt, greedy decoding. CiteMesh is the whole mesh behind its sidecars, asked
 through its public door with a key. The peer (bench/peers/haystack_rag.py) is asked over HTTP. Each question is asked of
-both before the next, in an order drawn anew, one at a time.
+all before the next, in an order drawn anew, one at a time. The peer is there twice: with as many threads as CiteMesh's
+model has, and with as many as there are cores; the figures compare with the one that is faster to the end.
 
     first, total   seconds to the first text and to the end; ratios of the same questions
     recall@10      share of a question's evidence among the first ten documents
@@ -53,7 +54,7 @@ from gateway.settings import GatewaySettings
 from services.generation.settings import GenerationSettings
 from services.retrieval.settings import RetrievalSettings
 
-MEMORY_GIB = 8.0
+MEMORY_GIB = 10.0
 DEPTH = 10
 ASKED = 24
 """Passages asked of CiteMesh, whose documents are cut in passages: enough for ten documents."""
@@ -87,13 +88,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Got:
-    """What one side answered: seconds, the documents that it found, and each sentence with what it cites.
+    """What one side answered: seconds, tokens (deltas), documents found, and each sentence with what it cites.
 
     checks_s are the seconds that checks of sentences took, beside the writing or after it.
     """
 
     first_s: float
     total_s: float
+    tokens: int
     found: Sequence[str]
     sentences: Sequence[tuple[str, tuple[str, ...]]]
     checks_s: float = 0.0
@@ -125,19 +127,21 @@ class Bench:
         self._keep = keep
 
     async def measure(self, report: Report) -> None:
-        """Starts both sides and asks."""
+        """Starts all sides and asks."""
         require_memory(MEMORY_GIB)
         corpus, asked = drawn(report)
-        report.setting |= {"documents": len(corpus.documents), "questions": len(asked), "peer threads": cores()}
-        report.setting |= {"generation threads": load(GenerationSettings).threads}
+        report.setting |= {"documents": len(corpus.documents), "questions": len(asked)}
+        report.setting |= {"threads of CiteMesh's model": load(GenerationSettings).threads}
         async with AsyncExitStack() as stack:
             state = stack.enter_context(meshes.state_dir())
             mesh = await stack.enter_async_context(meshes.bench_mesh(StackOptions(state_dir=self._keep or state)))
             client = await stack.enter_async_context(mesh.client(600.0))
             collection, seconds = await fill(client, corpus)
             show.say(f"CiteMesh has the documents ({seconds:.0f} s); starting the peer")
-            peer = await stack.enter_async_context(haystack(corpus, state / "peer"))
-            sides: dict[str, Ask] = {"CiteMesh": citemesh(client, collection), "Haystack": peer}
+            sides: dict[str, Ask] = {"CiteMesh": citemesh(client, collection)}
+            for threads in {load(GenerationSettings).threads, cores()}:
+                peer = haystack(corpus, state / f"peer{threads}", threads)
+                sides[f"Haystack, {threads} threads"] = await stack.enter_async_context(peer)
             answers = await ask(sides, asked, report.options.seed)
             tell(report, asked[1:], {name: each[1:] for name, each in answers.items()})
 
@@ -146,7 +150,7 @@ def drawn(report: Report) -> tuple[JudgedSet, list[Asked]]:
     """One corpus of both sets, and questions of each in turn; the first one is to warm up."""
     chance, pick = random.Random(report.options.seed), report.options.pick
     single, several = of_xquad(), of_multihop()
-    many = pick(40, 12)
+    many = pick(40, 8)
     asked = chance.sample(single, many + 1) + chance.sample(several, many)
     wanted = frozenset[str]().union(*(one.evidence for one in asked))
     corpora = (xquad("en").documents, multihop().documents)
@@ -184,7 +188,7 @@ def citemesh(mesh: Mesh, collection: str) -> Ask:
     """The mesh, asked through its door."""
 
     async def one(asked: Asked) -> Got:
-        started, first_s, checks_s, text = time.perf_counter(), 0.0, 0.0, ""
+        started, first_s, checks_s, tokens, text = time.perf_counter(), 0.0, 0.0, 0, ""
         cited: list[CitationEvent] = []
         question = types.Question(asked.text, collection, skip_cache=True)
         async with aclosing(mesh.query.ask(question, START_S)) as events:  # type: ignore[type-var]  # an async generator
@@ -195,34 +199,34 @@ def citemesh(mesh: Mesh, collection: str) -> Ask:
                 elif isinstance(event, CitationEvent):
                     cited.append(event)
                 elif isinstance(event, DoneEvent):
-                    checks_s = event.timings.get("cite", 0.0) / 1000
+                    checks_s, tokens = event.timings.get("cite", 0.0) / 1000, event.usage.completion_tokens
         total_s = time.perf_counter() - started
         found = await mesh.query.search(asked.text, collection, ASKED)
         sentences = [
             (text[one.sentence.start : one.sentence.end], tuple(dict.fromkeys(it.document_id for it in one.citations)))
             for one in cited
         ]
-        return Got(first_s, total_s, list(dict.fromkeys(it.document_id for it in found)), sentences, checks_s)
+        return Got(first_s, total_s, tokens, list(dict.fromkeys(it.document_id for it in found)), sentences, checks_s)
 
     return one
 
 
-def haystack_words(corpus: JudgedSet, folder: Path, port: int) -> list[str]:
+def haystack_words(corpus: JudgedSet, folder: Path, port: int, threads: int) -> list[str]:
     """The peer's arguments: the models and bounds that CiteMesh has, and its corpus written out."""
     folder.mkdir(parents=True)
     limits, retrieval, generation = load(GatewaySettings).limits, load(RetrievalSettings), load(GenerationSettings)
     embedding = prepare(retrieval.embedding_model, retrieval.models_dir.expanduser()).directory
     model = prepare(generation.model, generation.models_dir.expanduser()).directory
     words = [str(embedding), str(model), str(_written(corpus.documents, folder)), "--port", str(port)]
-    words += ["--sources", str(limits.sources), "--max-tokens", str(limits.answer_tokens), "--threads", str(cores())]
+    words += ["--sources", str(limits.sources), "--max-tokens", str(limits.answer_tokens), "--threads", str(threads)]
     return [*words, "--repetition-penalty", str(limits.repetition_penalty)]
 
 
 @asynccontextmanager
-async def haystack(corpus: JudgedSet, folder: Path) -> AsyncIterator[Ask]:
+async def haystack(corpus: JudgedSet, folder: Path, threads: int) -> AsyncIterator[Ask]:
     """The peer with the documents, asked over HTTP by one kept connection."""
     port = next(number for number in PORTS if not why_taken(number))
-    words = await asyncio.to_thread(haystack_words, corpus, folder, port)
+    words = await asyncio.to_thread(haystack_words, corpus, folder, port, threads)
     log, url = folder / "peer.log", f"http://127.0.0.1:{port}"
     async with children.running("bench.peers.haystack_rag", words, {}, log) as process, aiohttp.ClientSession() as http:
         async with asyncio.timeout(START_S):
@@ -251,7 +255,7 @@ def asking(http: aiohttp.ClientSession, url: str, log: Path) -> Ask:
             (claim.sentence.text, tuple(sources[n - 1] if n <= len(sources) else "" for n in sorted(claim.hints) if n))
             for claim in claims_of(text)
         ]
-        return Got(first_s, time.perf_counter() - started, last["documents"], sentences)
+        return Got(first_s, time.perf_counter() - started, last["tokens"], last["documents"], sentences)
 
     return one
 
@@ -273,16 +277,19 @@ async def _answers(http: aiohttp.ClientSession, url: str) -> bool:
 def tell(report: Report, asked: Sequence[Asked], answers: dict[str, list[Got]]) -> None:
     """Adds tables and figures."""
     columns = (
-        "set", "side", "questions", "first s", "total s", "recall@10", "sentences", "cited", "precision", "stating",
+        "set", "side", "questions", "first s", "total s", "tokens", "ms a token", "recall@10", "sentences", "cited", "precision", "stating",
         "precision", "recall",
     )  # fmt: skip
     rows: list[list[Cell]] = []
-    for name in dict.fromkeys(one.set for one in asked):
-        at = [number for number, one in enumerate(asked) if one.set == name]
+    for drawn_of in dict.fromkeys(one.set for one in asked):
+        at = [number for number, one in enumerate(asked) if one.set == drawn_of]
         for side, each in answers.items():
-            rows.append([name, side, *_row([asked[n] for n in at], [each[n] for n in at])])
+            rows.append([drawn_of, side, *_row([asked[n] for n in at], [each[n] for n in at])])
     report.tables.append(Table("Each set", columns, rows))
-    ours, theirs, seed = answers["CiteMesh"], answers["Haystack"], report.options.seed
+    ours, seed = answers["CiteMesh"], report.options.seed
+    peers = {name: each for name, each in answers.items() if name != "CiteMesh"}
+    name, theirs = min(peers.items(), key=lambda peer: median([it.total_s for it in peer[1]]))
+    report.notes.append(f"the figures compare with {name}")
     report.answer(FIGURES["first"], ratio([it.first_s for it in ours], [it.first_s for it in theirs], seed))
     report.answer(FIGURES["total"], ratio([it.total_s for it in ours], [it.total_s for it in theirs], seed))
     recalls = [[it.recall(one) for one, it in zip(asked, each, strict=True)] for each in (ours, theirs)]
@@ -307,6 +314,8 @@ def _row(asked: Sequence[Asked], each: Sequence[Got]) -> list[Cell]:
     every, stating = [[one for it, got in pairs for one in got.ones(it, only)] for only in (False, True)]
     recall = fmean(got.recall(it) for it, got in pairs)
     times = [median([got.first_s for got in each]), median([got.total_s for got in each])]
+    tokens = sum(got.tokens for got in each)
+    times += [tokens / len(each), 1000 * sum(got.total_s - got.first_s for got in each) / max(1, tokens)]
     said = [len(every), told.supported(every), told.precision(every)]
     return [len(pairs), *times, recall, *said, len(stating), told.precision(stating), told.recall(stating)]
 

@@ -5,8 +5,8 @@ chat generator that streams. The models are the ones that CiteMesh uses: the emb
 transformers, and the generator one around vLLM's engine, in this process and called step by step, so that no process
 or network stands between pipeline and model. Paragraphs go in whole with their titles. The prompt asks for markers.
 
-    POST /ask {"question": "…"} → lines of JSON: {"text": "…"} as it is written, then {"documents": […], "sources":
-    […]}, ids of all that were retrieved, best first, and of those in the prompt, number 1 first
+    POST /ask {"question": "…"} → lines of JSON: {"text": "…"} as it is written, then {"documents": […], "sources": […],
+    "tokens": …}: ids of all that were retrieved, best first, of those in the prompt, number 1 first, and tokens written
 
 `python -m bench.peers.haystack_rag EMBEDDING_DIR MODEL_DIR CORPUS.jsonl --port N`. A line of the corpus is {"id",
 "text", "metadata"}. Standard output says in one JSON object that the corpus is in and how many seconds that took.
@@ -94,13 +94,14 @@ class VllmChat:
         prompt = self._tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
         ids = self._tokenizer(prompt, add_special_tokens=False)["input_ids"]
         self._engine.add_request(uuid.uuid4().hex, {"prompt_token_ids": ids}, self._sampling)
-        parts = []
+        parts, tokens = [], 0
         while self._engine.has_unfinished_requests():
             for output in self._engine.step():
                 parts.append(output.outputs[0].text)
+                tokens += len(output.outputs[0].token_ids)
                 if streaming_callback and parts[-1]:
                     streaming_callback(StreamingChunk(content=parts[-1]))
-        return {"replies": [ChatMessage.from_assistant("".join(parts))]}
+        return {"replies": [ChatMessage.from_assistant("".join(parts), meta={"tokens": tokens})]}
 
 
 def pipeline_of(store: InMemoryDocumentStore, embedder: Any, chat: VllmChat) -> Pipeline:
@@ -133,6 +134,7 @@ def filled(embedder: Any, corpus: list[dict[str, Any]]) -> InMemoryDocumentStore
 def asked(pipeline: Pipeline, question: str, most: int, say: Callable[[dict[str, Any]], None]) -> None:
     """Runs the pipeline once and says what comes of it."""
     ids: list[str] = []
+    tokens = 0
     try:
         found = pipeline.run(
             {
@@ -143,8 +145,9 @@ def asked(pipeline: Pipeline, question: str, most: int, say: Callable[[dict[str,
             include_outputs_from={"retriever"},
         )
         ids = [document.id for document in found["retriever"]["documents"]]
+        tokens = found["chat"]["replies"][0].meta.get("tokens", 0)
     finally:
-        say({"documents": ids, "sources": ids[:most]})
+        say({"documents": ids, "sources": ids[:most], "tokens": tokens})
 
 
 def app_of(pipeline: Pipeline, most: int) -> web.Application:

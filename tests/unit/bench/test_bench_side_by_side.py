@@ -52,7 +52,7 @@ class Chat:
         assert streaming_callback
         for part in ("It runs at ", "40 bar [1]."):
             streaming_callback(StreamingChunk(content=part))
-        return {"replies": [ChatMessage.from_assistant("It runs at 40 bar [1].")]}
+        return {"replies": [ChatMessage.from_assistant("It runs at 40 bar [1].", meta={"tokens": 7})]}
 
 
 async def lines_of(chat: Any) -> list[dict[str, Any]]:
@@ -66,19 +66,19 @@ async def test_the_pipeline_retrieves_numbers_its_sources_and_streams() -> None:
     chat = Chat()
     lines = await lines_of(chat)
     assert "".join(line.get("text", "") for line in lines) == "It runs at 40 bar [1]."
-    assert lines[-1] == {"documents": ["pump", "whale"], "sources": ["pump"]}
+    assert lines[-1] == {"documents": ["pump", "whale"], "sources": ["pump"], "tokens": 7}
     system, user = (message.text or "" for message in chat.seen)
     assert "[1] Pump\nIt runs at 40 bar." in system and "Whale" not in system
     assert user.startswith("How many bar?\n")
 
 
 async def test_a_pipeline_that_breaks_ends_its_answer() -> None:
-    assert (await lines_of(Chat(broken=True)))[-1] == {"documents": [], "sources": []}
+    assert (await lines_of(Chat(broken=True)))[-1] == {"documents": [], "sources": [], "tokens": 0}
 
 
 def test_an_answer_is_judged_by_its_evidence() -> None:
     asked = Asked("s", "How many bar?", ("40 bar",), frozenset({"pump", "manual"}))
-    got = Got(1.0, 2.0, ["pump", "whale"], [("It runs at 40 bar.", ("pump", "")), ("It swims.", ("whale",))])
+    got = Got(1.0, 2.0, 9, ["pump", "whale"], [("It runs at 40 bar.", ("pump", "")), ("It swims.", ("whale",))])
     assert got.recall(asked) == 0.5
     assert [(one.cited, one.right) for one in got.ones(asked, False)] == [(2, 1), (1, 0)]
     assert [(one.cited, one.right) for one in got.ones(asked, True)] == [(2, 1)]
