@@ -276,10 +276,9 @@ async def _answers(http: aiohttp.ClientSession, url: str) -> bool:
 
 def tell(report: Report, asked: Sequence[Asked], answers: dict[str, list[Got]]) -> None:
     """Adds tables and figures."""
-    columns = (
-        "set", "side", "questions", "first s", "total s", "tokens", "ms a token", "recall@10", "sentences", "cited", "precision", "stating",
-        "precision", "recall",
-    )  # fmt: skip
+    timed = ("first s", "total s", "tokens", "ms a token")
+    cited = ("sentences", "cited", "precision", "stating", "precision", "recall")
+    columns = ("set", "side", "questions", *timed, "recall@10", *cited)
     rows: list[list[Cell]] = []
     for drawn_of in dict.fromkeys(one.set for one in asked):
         at = [number for number, one in enumerate(asked) if one.set == drawn_of]
