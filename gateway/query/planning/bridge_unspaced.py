@@ -12,6 +12,7 @@ from citemesh.client.types import Passage
 from gateway.query.context import Scored
 from gateway.query.planning.name import Name
 from gateway.query.planning.unspaced import (
+    QUOTED,
     WORDS_OF_ASKING,
     asked_pairs,
     asks,
@@ -44,7 +45,6 @@ _KINDS = re.compile(
     r"(?:公司|集团|大学|学院|中学|学会|协会|研究所|研究院|博物馆|出版社|医院|银行|书社|乐队|工厂|厂|省|市|县|镇|州|国|"
     r"江|河|湖|山|岛|桥|寺|党|队|奖|會社|会社|大學)$"
 )
-_MARKS = re.compile(r"[《〈「『“‘]([^》〉」』”’\n]{1,40})[》〉」』”’]")
 _NATIVE = re.compile(r"哪[里裡]人|何处人|何處人")
 _DESCRIBES = re.compile(r"[的の]|(?<=[たるい])(?=[\u4e00-\u9fff])|(?<=[은는을를의쓴한인])\s(?=[\uac00-\ud7af])")
 _PERSON = re.compile(rf"[{_SURNAMES}][\u4e00-\u9fff]{{1,2}}")
@@ -86,7 +86,7 @@ def is_layered(question: str) -> bool:
 
     Behind what describes stand the thing and what is asked of it: two words, or one long enough to be both.
     """
-    bare = WORDS_OF_ASKING.sub(" ", _NATIVE.sub("出身 ", _MARKS.sub(r" 甲\1 ", question)))
+    bare = WORDS_OF_ASKING.sub(" ", _NATIVE.sub("出身 ", QUOTED.sub(r" 甲\1 ", question)))
     for found in _DESCRIBES.finditer(bare):
         before, after = bare[: found.start()], stretches(bare[found.end() :])
         if len(pairs(before)) and (len(after) > 1 or any(len(one) >= _BOTH for one in after)):

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _UNSPACED = re.compile(f"[{_HAN}\u3040-\u30ff\uac00-\ud7af]")
-_QUOTED = re.compile(r"[《〈「『“‘]([^》〉」』”’\n]{2,40})[》〉」』”’]")
+QUOTED = re.compile(r"[《〈「『“‘]([^》〉」』”’\n]{2,40})[》〉」』”’]")
 _LATIN = re.compile(r"[A-Za-z][\w.+-]*\w(?: [A-Z][\w.+-]*\w)*")
 _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc・]{3,}")
 _CLAUSES = re.compile(r"[，、；：,;:（）()。！？\n]")
@@ -68,7 +68,7 @@ def clauses(sentence: str) -> list[str]:
 
 def marked(text: str) -> list[str]:
     """Names that their writing shows: quoted, in Latin letters or in Katakana."""
-    found = [*_QUOTED.findall(text), *_LATIN.findall(text), *_KATAKANA.findall(text)]
+    found = [*QUOTED.findall(text), *_LATIN.findall(text), *_KATAKANA.findall(text)]
     return [name for name in dict.fromkeys(found) if len(name) > 1]
 
 
