@@ -14,6 +14,8 @@ from citemesh.kit.server import Registration, Room, run_room
 from citemesh.kit.settings import variable
 from gateway.admission.router import Admission, Priority
 from gateway.answering import Answering
+from gateway.jobs.runner import Runner
+from gateway.jobs.store import JobStore
 from gateway.query.flow import Flow
 from gateway.query.models import Models
 from gateway.query.planning.bridge import Bridge
@@ -28,7 +30,9 @@ from gateway.rest.collections import CollectionStore
 from gateway.rest.documents import DocumentStore
 from gateway.rest.embeddings import Embedder
 from gateway.rest.endpoint import Bounds
+from gateway.rest.errors import problem
 from gateway.rest.health import Probe
+from gateway.rest.perplexity_async import Later
 from gateway.rest.server import HttpServer
 from gateway.service import QueryService, ThreadService
 from gateway.settings import GatewaySettings
@@ -66,7 +70,9 @@ def assemble(settings: GatewaySettings, rooms: Rooms, mesh: Neighbours) -> Room:
     """The gateway over the rooms given."""
     kept = ThreadStore(settings.threads_directory, settings.thread_bounds)
     answering = Answering(flow_of(settings, rooms, kept), admission_of(settings), settings.timeout_s)
-    ways = rest.Ways(answering, mesh.documents, mesh.collections, mesh.retrieval, kept, mesh)
+    jobs = JobStore(settings.threads_directory)
+    later = Runner(jobs, Later(answering).answer, lambda error: problem(error).text)
+    ways = rest.Ways(answering, mesh.documents, mesh.collections, mesh.retrieval, kept, mesh, later)
     bounds = Bounds(settings.http_max_body_kib << 10, settings.http_max_upload_mib << 20, settings.http_idle_s)
     app = rest.build(ways, bounds, settings.http_origins)
     http = HttpServer(app, settings.http_socket, settings.drain_s)
@@ -76,6 +82,8 @@ def assemble(settings: GatewaySettings, rooms: Rooms, mesh: Neighbours) -> Room:
         await stack.enter_async_context(mesh)
         await kept.open()
         stack.push_async_callback(kept.close)
+        await later.start()
+        stack.push_async_callback(later.stop)
         await stack.enter_async_context(http)
 
     async def healthy() -> bool:

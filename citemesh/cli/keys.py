@@ -29,6 +29,7 @@ REST = (
     *("GET /v1/*", "POST /v1/*", "DELETE /v1/*"),
     *("GET /api/*", "POST /api/*"),
     *("POST /chat/completions", "POST /search"),
+    *("GET /async/*", "POST /async/*"),
 )
 """Native and OpenAI shapes, then Ollama's, then those of Perplexity that are not under /v1."""
 _REFLECTION = ("/grpc.reflection.v1alpha.ServerReflection/*", "/grpc.reflection.v1.ServerReflection/*")
@@ -162,14 +163,6 @@ def room_methods(topology: Topology, service: Service) -> tuple[str, ...]:
 def _patterns(services: Sequence[Service]) -> tuple[str, ...]:
     names = dict.fromkeys(method.service for service in services for method in service.methods)
     return tuple(f"/{name}/*" for name in names)
-
-
-def _require_removable(config: IdentityConfig, key_id: str) -> None:
-    found = next((key for key in config.keys if key.id == key_id), None)
-    if found is None:
-        raise NotFound("key", key_id, "`citemesh policy key list` shows the ids")
-    if found.delegate:
-        raise InvalidInput("id", f"{key_id} is the key of {found.subject}", "the rooms need theirs to work together")
 
 
 def _holds(file: Path, record: KeyRecord) -> bool:

@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from citemesh.errors import CiteMeshError
+from gateway.jobs.runner import Runner
 from gateway.rest.collections import CollectionsApi, CollectionStore
 from gateway.rest.context import CallContext
 from gateway.rest.documents import DocumentsApi, DocumentStore
@@ -25,6 +26,7 @@ from gateway.rest.ollama import OllamaApi
 from gateway.rest.openai import OpenAiApi
 from gateway.rest.openapi import OpenApi
 from gateway.rest.perplexity import PerplexityApi
+from gateway.rest.perplexity_async import PerplexityAsyncApi
 from gateway.rest.perplexity_search import PerplexitySearchApi
 from gateway.rest.responses import ResponsesApi
 from gateway.rest.threads import ThreadsApi
@@ -62,6 +64,7 @@ class Ways:
     embedder: Embedder
     threads: ThreadStore
     probe: Probe
+    jobs: Runner
 
 
 def build(ways: Ways, bounds: Bounds, origins: Sequence[str] = ()) -> Starlette:
@@ -103,6 +106,7 @@ def endpoints(ways: Ways, bounds: Bounds) -> list[Endpoint]:
         CollectionsApi(ways.collections, bounds),
         ThreadsApi(ways.threads),
         PerplexityApi(ways.answering, bounds),
+        PerplexityAsyncApi(ways.jobs, bounds),
         PerplexitySearchApi(ways.answering, bounds),
         ResponsesApi(ways.answering, bounds),
         OpenAiApi(ways.answering, bounds),

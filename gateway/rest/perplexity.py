@@ -128,7 +128,7 @@ class PerplexityApi:
             fields.RELATED.of(body),
         )
         if not fields.STREAM.of(body):
-            await unless_gone(request, _read(sonar, events))
+            await unless_gone(request, read(sonar, events))
             return JSONResponse(rendered(sonar))
         started = await unless_gone(request, begin(events))
         return EventStream(told(sonar, started, shape), self._bounds.idle_s)
@@ -194,7 +194,8 @@ def day(one: Source) -> str | None:
     return one.published_at.date().isoformat() if one.published_at else None
 
 
-async def _read(sonar: Sonar, events: AsyncGenerator[AskEvent]) -> None:
+async def read(sonar: Sonar, events: AsyncGenerator[AskEvent]) -> None:
+    """Reads an answer to its end."""
     async with aclosing(events):
         async for event in events:
             sonar.take(event)

@@ -44,7 +44,7 @@ def sampled(all_of_them: list[Any]) -> list[Any]:
 def bodies() -> Iterator[tuple[str, dict[str, Any]]]:
     """Each endpoint's path with a valid body of which one field was replaced."""
     anything: Any = object()
-    ways = Ways(anything, anything, anything, anything, anything, anything)
+    ways = Ways(anything, anything, anything, anything, anything, anything, anything)
     for one in endpoints(ways, Bounds(1, 1, 1)):
         for field in one.body.schema()["properties"] if one.body else ():
             for value in VALUES:

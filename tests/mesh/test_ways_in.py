@@ -53,6 +53,12 @@ async def test_perplexity(fake_mesh: RunningMesh, http: httpx.AsyncClient) -> No
         chunks: list[Any] = [chunk async for chunk in stream]
         assert chunks[-1].citations == answer.citations
         assert (await client.search.create(query=ASKED)).results[0].url == url
+        later: Any = await client.async_.chat.completions.create(request={"model": "sonar", "messages": MESSAGES})
+        async with asyncio.timeout(RUN_S):
+            while later.status not in ("COMPLETED", "FAILED"):
+                await asyncio.sleep(0.1)
+                later = await client.async_.chat.completions.get(later.id)
+        assert (later.error_message, later.response.citations) == (None, answer.citations)
         agent: Any = await client.responses.create(model="sonar", input=ASKED)
         assert agent.output_text
 
