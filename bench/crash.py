@@ -1,10 +1,12 @@
 """Kills the store's process at random instants and looks for all that it acknowledged: what is lost, what comes back?
 
-A process ingests, replaces, deletes, searches, takes in tables, makes and drops collections and copies the store,
-several things at once, on an index so small that it is rebuilt and moved all the time. It is killed (SIGKILL), while
-it starts too. After each kill the store is opened and looked at: each document that was acknowledged is there, whole,
-and found by its own text by words and by vector; no deleted one is; the counts are right; the index holds the numbers
-that the database has vectors of. Every fifth time the database and the last acknowledged copy are proved whole.
+A process ingests one by one and many in one step, replaces, deletes, searches, takes in tables, lets tables and
+documents take each other's place, makes and drops collections and copies the store, several things at once, on an
+index so small that it is rebuilt and moved all the time. It is killed (SIGKILL), while it starts too. After each kill
+the store is opened and looked at: each document that was acknowledged is there, whole, and found by its own text by
+words and by vector; no deleted one is; what changes in one step has changed as a whole or not at all; the counts are
+right; the index holds the numbers that the database has vectors of. Every fifth time the database and the last
+acknowledged copy are proved whole.
 """
 
 import sys

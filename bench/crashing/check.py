@@ -27,6 +27,9 @@ class Checked:
 async def check(ledger: Ledger, engine: DurableEngine, directory: Path, chance: random.Random) -> Checked:
     """Raises AssertionError where anything does not hold. Settles what was unsure as the store has it."""
     await _collections(ledger, engine)
+    for name, states in ledger.steps.items():
+        await _one_step(engine, name, states)
+    ledger.steps.clear()
     unsure = list(ledger.unsure())
     for key in unsure:
         await _settle(ledger, engine, key)
@@ -59,6 +62,12 @@ async def _collections(ledger: Ledger, engine: DurableEngine) -> None:
         assert (name in there) in states, f"collection {name} is {'there' if name in there else 'gone'}"
         ledger.collections[name] = {name in there}
     assert there <= ledger.collections.keys()
+
+
+async def _one_step(engine: DurableEngine, name: str, states: dict[Key, int | None]) -> None:
+    """A step brought all of its documents to their states, or none."""
+    done = {key: await _version(engine, key) == state for key, state in states.items()}
+    assert len(set(done.values())) == 1, f"step {name} is half done: {done}"
 
 
 async def _settle(ledger: Ledger, engine: DurableEngine, key: Key) -> None:

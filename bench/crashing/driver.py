@@ -1,7 +1,8 @@
 """Works on a store and says what it acknowledged, until it is killed.
 
 Reads "SEED FIRST DIRECTORY" a line and forks a child for it, so that only this process pays for the imports. A child
-prints what it is about to do ("putting default d7 2") and what it has done ("put default d7 2").
+prints what it is about to do ("putting default d7 2") and what it has done ("put default d7 2"). What changes several
+documents in one step it says in one line ("step t3 default t3=gone t3/0=1 t3/1=1"), and "stepped t3" after it.
 """
 
 import asyncio
@@ -22,6 +23,7 @@ from services.retrieval.index.members import Numbers
 from services.retrieval.index.vectors import ReadVectors, VectorIndex
 
 ROWS = 5
+MANY = 3
 CHOICE = IndexChoice(flat_up_to=120, compact_from=24, move_from=16)
 """So small that a store of a few documents is switched, compacted and moved all the time."""
 
@@ -37,6 +39,11 @@ def say(*words: object) -> None:
     sys.stdout.flush()
 
 
+def rows_of(table: str) -> list[str]:
+    """Names of a table's rows."""
+    return [f"{table}/{row}" for row in range(ROWS)]
+
+
 class Driver:
     """Does one thing after another on a store, several at a time, each on documents of its own."""
 
@@ -46,12 +53,14 @@ class Driver:
         self._numbers = itertools.count(first)
         self._documents: list[tuple[str, int]] = []
         self._tables: list[str] = []
+        self._once_tables: list[str] = []
 
     async def run(self) -> None:
         """For ever."""
-        works = [self.add, self.replace, self.remove, self.add_table, self.remove_table, self.collection, self.search]
+        works = [self.add, self.replace, self.remove, self.add_table, self.remove_table, self.collection, self.search,
+                 self.add_many, self.table_to_document, self.document_to_table]  # fmt: skip
         while True:
-            chosen = self._chance.choices(works, (6, 4, 3, 2, 2, 1, 3), k=4)
+            chosen = self._chance.choices(works, (6, 4, 3, 2, 2, 1, 3, 2, 2, 2), k=4)
             await asyncio.gather(*(work() for work in chosen))
             if self._chance.random() < 0.1:
                 await self.copy()
@@ -75,17 +84,40 @@ class Driver:
             name, _ = self._documents.pop(self._chance.randrange(len(self._documents)))
             await self._delete("default", name, [name])
 
+    async def add_many(self) -> None:
+        """New documents in one step."""
+        names = [f"d{next(self._numbers)}" for _ in range(MANY)]
+        await self._step(names[0], dict.fromkeys(names, 1))
+        self._documents += [(name, 1) for name in names]
+
     async def add_table(self) -> None:
-        """A table, row by row, all at once."""
+        """A table, row by row, all at once, or all in one step."""
         name = f"t{next(self._numbers)}"
-        await asyncio.gather(*(self._put("default", f"{name}/{row}", 1) for row in range(ROWS)))
+        if self._chance.random() < 0.5:
+            await self._step(name, dict.fromkeys(rows_of(name), 1))
+        else:
+            await asyncio.gather(*(self._put("default", row, 1) for row in rows_of(name)))
         self._tables.append(name)
 
     async def remove_table(self) -> None:
         """A table by its id."""
         if self._tables:
             name = self._tables.pop()
-            await self._delete("default", name, [f"{name}/{row}" for row in range(ROWS)])
+            await self._delete("default", name, rows_of(name))
+
+    async def table_to_document(self) -> None:
+        """A document in a table's place, in one step."""
+        if self._tables:
+            name = self._tables.pop()
+            await self._step(name, {name: 1, **dict.fromkeys(rows_of(name))})
+            self._once_tables.append(name)
+
+    async def document_to_table(self) -> None:
+        """A table in a document's place, in one step."""
+        if self._once_tables:
+            name = self._once_tables.pop()
+            await self._step(name, {name: None, **dict.fromkeys(rows_of(name), 1)})
+            self._tables.append(name)
 
     async def collection(self) -> None:
         """A collection with two documents, which goes again half the time."""
@@ -110,6 +142,14 @@ class Driver:
         say("copying")
         made = await self._engine.snapshot(self._chance.choice(["", "default"]))
         say("copied", made.directory)
+
+    async def _step(self, name: str, versions: dict[str, int | None]) -> None:
+        """Puts those that have a version; the others go by that."""
+        said = [f"{each}={'gone' if version is None else version}" for each, version in versions.items()]
+        say("step", name, "default", *said)
+        new = [document("default", each, version) for each, version in versions.items() if version is not None]
+        await self._engine.put_many(new)
+        say("stepped", name)
 
     async def _put(self, collection: str, name: str, version: int) -> None:
         say("putting", collection, name, version)

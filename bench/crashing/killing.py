@@ -24,7 +24,7 @@ _PROVED_EVERY = 5
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of all kills. within: kills that struck within a rebuild, a copy, a table or a start."""
+    """What came of all kills. within: kills that struck within a rebuild, a copy, a table, a step or a start."""
 
     kills: int = 0
     acknowledged: int = 0
@@ -122,7 +122,10 @@ def _within(said: list[str]) -> set[str]:
     tables = {line.split()[2] for line in said if line.startswith("putting") and "/" in line}
     done = {line.split()[2] for line in said if line.startswith("put ") and "/" in line}
     opening = set() if any(line.startswith("open ") for line in said) else {"start"}
-    return open_names | ({"table"} if tables - done else set()) | opening
+    steps = {line.split()[1] for line in said if line.startswith("step ")}
+    ended = {line.split()[1] for line in said if line.startswith("stepped ")}
+    within_step = {"step of several"} if steps - ended else set()
+    return open_names | ({"table"} if tables - done else set()) | within_step | opening
 
 
 def _last(said: list[str], name: str) -> str:

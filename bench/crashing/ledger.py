@@ -15,6 +15,8 @@ class Ledger:
     documents: dict[Key, States] = field(default_factory=dict)
     collections: dict[str, set[bool]] = field(default_factory=lambda: {"default": {True}})
     copies: list[Path] = field(default_factory=list)
+    steps: dict[str, dict[Key, int | None]] = field(default_factory=dict)
+    """Steps on their way: the states that each brings its documents to, all or none of them."""
     acknowledged: int = 0
     next_number: int = 0
 
@@ -27,6 +29,11 @@ class Ledger:
             self._put(word == "deleted", (rest[0], rest[1]), None)
         elif word in ("creating", "created", "dropping", "dropped"):
             self._collection(word, rest[0])
+        elif word == "step":
+            self._step(rest[0], rest[1], rest[2:])
+        elif word == "stepped":
+            self.documents |= {key: {state} for key, state in self.steps.pop(rest[0]).items()}
+            self.acknowledged += 1
         elif word == "copied":
             self.copies.append(Path(rest[0]))
 
@@ -44,6 +51,14 @@ class Ledger:
             self.documents[key] = {state}
             self.acknowledged += 1
         else:
+            self.documents.setdefault(key, {None}).add(state)
+
+    def _step(self, name: str, collection: str, said: list[str]) -> None:
+        pairs = (one.split("=") for one in said)
+        states = {(collection, of): None if state == "gone" else int(state) for of, state in pairs}
+        self.steps[name] = states
+        for key, state in states.items():
+            self._number(key[1])
             self.documents.setdefault(key, {None}).add(state)
 
     def _collection(self, word: str, name: str) -> None:

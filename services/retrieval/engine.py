@@ -248,7 +248,14 @@ class Documents(Protocol):
     async def put(self, document: NewDocument) -> int:
         """Stores a document, or replaces the one of its id, whole or not at all; returns the change's number.
 
+        In the same step it takes the place of a table of its id; a row takes the place of a document of its table's id.
         Raises NotFound for an unknown collection, PreconditionFailed for another embedding than the collection's.
+        """
+
+    async def put_many(self, documents: Sequence[NewDocument]) -> int:
+        """Stores one or more documents of one collection in one step, each as `put` would after those before it.
+
+        Returns the change's number. Raises as `put` does, and then none of them is stored.
         """
 
     async def document(self, collection: str, document_id: str, with_text: bool = True) -> tuple[DocumentInfo, str]:

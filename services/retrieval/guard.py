@@ -83,6 +83,12 @@ class GuardedEngine:
         async with self._reaching(document.info.collection):
             return await self._engine.put(document)
 
+    async def put_many(self, documents: Sequence[NewDocument]) -> int:
+        """Stores documents in a collection within reach."""
+        names = tuple(dict.fromkeys(document.info.collection for document in documents))
+        async with self._reaching(*names):
+            return await self._engine.put_many(documents)
+
     async def document(self, collection: str, document_id: str, with_text: bool = True) -> tuple[DocumentInfo, str]:
         """Reads a document of a collection within reach."""
         async with self._reaching(collection):

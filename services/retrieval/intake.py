@@ -64,6 +64,7 @@ class _Stream:
         self._report = report
         self._documents: set[asyncio.Task[None]] = set()
         self._seen: dict[int, None] = {}
+        self._commits = intake.pipeline.commits()
 
     async def run(self) -> None:
         """Ends when the last document had its last report."""
@@ -112,7 +113,7 @@ class _Stream:
 
     async def _ingest(self, upload: Upload) -> None:
         await self._report(Progress(upload.header.correlation_id, "received", upload.header.document_id))
-        await self._intake.pipeline.ingest(upload, self._report)
+        await self._intake.pipeline.ingest(upload, self._report, self._commits)
 
     async def _data(self, header: Header) -> bytes:
         """All bytes of a document. Raises IngestFault when its end was read."""

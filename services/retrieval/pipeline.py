@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from citemesh.errors import CiteMeshError, NotFound, PreconditionFailed
+from services.retrieval.commits import Commits
 from services.retrieval.embedding.encoder import in_context
 from services.retrieval.embedding.queue import EmbeddingQueue
 from services.retrieval.engine import DocumentInfo, Engine, NewDocument, TokenVectors, Vector
@@ -24,7 +25,6 @@ from services.retrieval.ingest.table import Layout
 from services.retrieval.ingest.upload import Header, Progress, Report, State, Upload
 from services.retrieval.ingest.windows import portions
 from services.retrieval.mismatch import mismatch
-from services.retrieval.rows import delete_table
 from services.retrieval.tables import Steps, Table, unreadable_notice
 from services.retrieval.tokens import TokenFiller
 
@@ -51,10 +51,17 @@ class Pipeline:
         self._tokens = tokens
         self._size = size
 
-    async def ingest(self, upload: Upload, report: Report) -> None:
-        """Takes one document in and reports its progress; what goes wrong with it is its last report."""
+    def commits(self) -> Commits:
+        """What a stream's documents are stored by."""
+        return Commits(self._put_many)
+
+    async def ingest(self, upload: Upload, report: Report, commits: Commits | None = None) -> None:
+        """Takes one document in and reports its progress; what goes wrong with it is its last report.
+
+        commits: those of its stream; without them it is stored in one of its own.
+        """
         try:
-            await self._ingest(upload, report)
+            await self._ingest(upload, report, commits or self.commits())
         except IngestFault as known:
             await report(failed(upload.header, known))
         except CiteMeshError as error:
@@ -75,23 +82,22 @@ class Pipeline:
             other = mismatch(header.collection, kept, loaded)
             raise IngestFault("MODEL_MISMATCH", other.message, other.remedy)
 
-    async def _ingest(self, upload: Upload, report: Report) -> None:
+    async def _ingest(self, upload: Upload, report: Report, commits: Commits) -> None:
         header = upload.header
         sha256 = await _sha256(upload.data)
         document_id = header.document_id or document_id_of(header.collection, sha256)
         if (known := await self._known(header.collection, document_id)) and known.content_sha256 == sha256:
-            await delete_table(self._engine, header.collection, document_id)
             await report(_progress(header, "unchanged", known))
             return
         kind, parsed = await self._reader.read(upload.data, header.media_type, header.uri or header.title)
         if isinstance(parsed, Layout):
             await self._take_rows(upload, document_id, kind, parsed, report)
         else:
-            await self._take(upload, described(upload, document_id, sha256, kind, parsed), parsed, report)
+            info = described(upload, document_id, sha256, kind, parsed)
+            await self._take(upload.header, info, parsed, report, commits)
 
-    async def _take(self, upload: Upload, info: DocumentInfo, parsed: Parsed, report: Report) -> None:
+    async def _take(self, header: Header, info: DocumentInfo, parsed: Parsed, report: Report, commits: Commits) -> None:
         """A document that is one."""
-        header = upload.header
         await report(_progress(header, "parsed", info))
         (draft,) = await self._cut([(info, parsed)])
         if isinstance(draft, IngestFault):
@@ -99,14 +105,13 @@ class Pipeline:
         await report(_progress(header, "chunked", draft.info))
         (document,) = await self._enriched([draft])
         await report(_progress(header, "embedded", draft.info))
-        await self._put(document)
-        await delete_table(self._engine, header.collection, info.document_id)
+        await commits.put(document)
         notices = unreadable_notice(len(document.unreadable), len(document.chunks))
         await report(replace(_progress(header, "committed", draft.info), notices=notices))
 
     async def _take_rows(self, upload: Upload, table_id: str, kind: SourceType, layout: Layout, report: Report) -> None:
         """A table: many documents."""
-        steps = Steps(self._cut, self._enriched, self._put)
+        steps = Steps(self._cut, self._enriched, self._put_many)
         async with aclosing(portions(self._reader, upload.data, layout)) as rows:
             await Table(self._engine, steps, upload, table_id, kind, report).take(rows)
 
@@ -171,10 +176,11 @@ class Pipeline:
             late += kept if wanted else [TokenVectors()] * len(kept)
         return np.concatenate(vectors), late
 
-    async def _put(self, document: NewDocument) -> None:
+    async def _put_many(self, documents: Sequence[NewDocument]) -> None:
         try:
-            await self._engine.put(document)
-            self._tokens.stored(document.chunks)
+            await self._engine.put_many(documents)
+            for document in documents:
+                self._tokens.stored(document.chunks)
         except PreconditionFailed as error:
             if error.reason != "MODEL_MISMATCH":
                 raise

@@ -22,10 +22,3 @@ async def delete_rows(engine: Engine, collection: str, document_ids: Sequence[st
     """Deletes rows, a portion at a time."""
     for at in range(0, len(document_ids), _PAGE):
         await engine.delete(collection, document_ids[at : at + _PAGE])
-
-
-async def delete_table(engine: Engine, collection: str, table_id: str) -> int:
-    """Deletes all rows of a table, and nothing that has the table's own id; returns how many."""
-    known = list(await known_rows(engine, collection, table_id))
-    await delete_rows(engine, collection, known)
-    return len(known)

@@ -7,10 +7,9 @@ no longer has are deleted once the whole of it was read.
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from citemesh.errors import NotFound
+from services.retrieval.commits import PutMany, groups
 from services.retrieval.engine import DocumentInfo, Engine, NewDocument
 from services.retrieval.ingest.describe import described, file_name
 from services.retrieval.ingest.detect import SourceType
@@ -32,7 +31,7 @@ class Steps:
 
     cut: Callable[[Sequence[tuple[DocumentInfo, Parsed]]], Awaitable[list[Draft | IngestFault]]]
     enrich: Callable[[Sequence[Draft]], Awaitable[list[NewDocument]]]
-    put: Callable[[NewDocument], Awaitable[None]]
+    put: PutMany
 
 
 class Table:
@@ -88,7 +87,7 @@ class Table:
         async for rows in portions:
             if not begun and any(row.parsed for row in rows):
                 begun = True
-                await self._make_way()
+                self._known = await known_rows(self._engine, self._header.collection, self._id)
             new = [named for row in rows if (named := self._named(row))]
             for draft in await self._steps.cut(new):
                 if isinstance(draft, IngestFault):
@@ -97,13 +96,6 @@ class Table:
                     self._waiting.append(draft)
             if sum(len(draft.chunks) for draft in self._waiting) >= _CHUNKS_AT_ONCE:
                 await self._start()
-
-    async def _make_way(self) -> None:
-        """A document of the table's id goes, as the table takes its place; rows that are there are noted."""
-        with suppress(NotFound):
-            await self._engine.document(self._header.collection, self._id, with_text=False)
-            await self._engine.delete(self._header.collection, [self._id])
-        self._known = await known_rows(self._engine, self._header.collection, self._id)
 
     def _named(self, row: Row) -> tuple[DocumentInfo, Parsed] | None:
         """A row as a document to be; None where it can't be, or is there already."""
@@ -158,9 +150,11 @@ class Table:
             task.result()
 
     async def _keep(self, drafts: Sequence[Draft]) -> None:
-        for document in await self._steps.enrich(drafts):
-            await self._steps.put(document)
-            self._count.keep(document)
+        """Rows count once their group is stored."""
+        for group in groups(await self._steps.enrich(drafts)):
+            await self._steps.put(group)
+            for document in group:
+                self._count.keep(document)
 
     async def _delete_missing(self) -> int:
         """Deletes rows that are no longer in the table; none while some could not be told from others."""

@@ -315,9 +315,67 @@ async def test_a_row_that_is_put_again_replaces_only_itself(engine: Engine) -> N
     for n in range(3):
         await engine.put(new_document(f"row {n}", f"t/{n}", table_id="t"))
     await engine.put(new_document("another row", "t/1", table_id="t"))
-    await engine.put(new_document("a document with the id of the table", "t"))
+    await engine.put(new_document("another document", "t/"))
     assert len(await engine.documents("default", "", 100)) == 4
     assert (await engine.document("default", "t/1"))[1] == "another row"
+
+
+async def test_a_document_and_a_table_of_one_id_take_each_others_place(filled: Engine) -> None:
+    rows = [new_document(f"row {n} of amber", f"t/{n}", table_id="t") for n in range(3)]
+    for turn in range(2):
+        await filled.put(new_document("a document of copper", "t"))
+        assert [it.document_id for it in await filled.documents("default", "s", 100) if it.document_id != "tea"] == [
+            "t"
+        ]
+        for mode in ("dense", "lexical"):
+            assert "t" in ids_of(await search(filled, "copper", mode, 100))
+            assert not {"t/0", "t/1", "t/2"} & set(ids_of(await search(filled, "amber", mode, 100)))
+        before = (await search(filled, "amber")).sequence
+        assert await (filled.put_many(rows) if turn else filled.put(rows[0])) > before
+        assert "t" not in ids_of(await search(filled, "copper", "dense", 100))
+        assert len(await filled.documents("default", "", 100, "t")) == (3 if turn else 1)
+        with pytest.raises(NotFound):
+            await filled.document("default", "t")
+    assert (await filled.collection("default")).documents == 5 + 3
+
+
+async def test_many_are_stored_in_one_step(filled: Engine) -> None:
+    before = (await search(filled, "x")).sequence
+    new = [new_document(f"number {n} speaks of topic{n}", f"d{n}") for n in range(7)]
+    number = await filled.put_many([*new, new_document("Rome is the capital of Italy.", "paris"), new[0]])
+    assert (await search(filled, "x")).sequence == number > before
+    assert (await filled.collection("default")).documents == 5 + 7
+    for n in range(7):
+        for mode in ("hybrid", "dense", "lexical"):
+            assert ids_of(await search(filled, f"topic{n} speaks", mode))[0] == f"d{n}"
+    assert (await filled.document("default", "paris"))[1] == "Rome is the capital of Italy."
+
+
+async def test_a_later_one_of_many_takes_the_place_of_one_before(engine: Engine) -> None:
+    row = new_document("a row of amber", "t/1", table_id="t")
+    await engine.put_many([row, new_document("first version", "a"), new_document("copper", "t"),
+                           new_document("second version", "a")])  # fmt: skip
+    assert [it.document_id for it in await engine.documents("default", "", 9)] == ["a", "t"]
+    assert (await engine.document("default", "a"))[1] == "second version"
+    for query, found in (("first", []), ("second", ["a"]), ("amber", []), ("copper", ["t"])):
+        assert ids_of(await search(engine, query, "lexical")) == found
+        assert set(ids_of(await search(engine, query, "dense"))) == {"a", "t"}
+    await engine.put_many([new_document("bronze", "t"), row])
+    assert [it.document_id for it in await engine.documents("default", "", 9)] == ["a", "t/1"]
+
+
+async def test_of_many_none_is_stored_where_one_cannot_be(engine: Engine) -> None:
+    await engine.put(new_document("the old one", "a"))
+    number = (await search(engine, "x")).sequence
+    with pytest.raises(PreconditionFailed):
+        await engine.put_many([new_document("the new one", "a"), new_document("other", "b", embedding=OTHER)])
+    with pytest.raises(NotFound, match="default"):
+        await engine.put_many([new_document("lost", "c", "nope")])
+    assert [it.document_id for it in await engine.documents("default", "", 9)] == ["a"]
+    assert (await engine.document("default", "a"))[1] == "the old one"
+    found = await search(engine, "new", "dense")
+    assert [it.chunk.text for it in found.found] == ["the old one"]
+    assert found.sequence == number
 
 
 async def test_nothing_is_deleted_by_an_empty_id(filled: Engine) -> None:

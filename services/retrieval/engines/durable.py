@@ -31,8 +31,10 @@ from services.retrieval.fuse import EVEN, Weights
 from services.retrieval.index.keeper import IndexChange, IndexKeeper
 from services.retrieval.index.kinds import IndexChoice
 from services.retrieval.index.tender import IndexTender
-from services.retrieval.store import changes, chunks, collections, copies, documents, schema, words
+from services.retrieval.store import changes, chunks, collections, copies, schema, words
+from services.retrieval.store import documents as documents_of
 from services.retrieval.store import tokens as tokens_of
+from services.retrieval.store.collections import Row
 from services.retrieval.store.database import Database, Transaction
 from services.retrieval.store.lock import StoreLock
 
@@ -135,18 +137,18 @@ class DurableEngine:
 
     async def put(self, document: NewDocument) -> int:
         """Stores or replaces a document."""
+        return await self.put_many([document])
 
-        new = await asyncio.to_thread(chunks.ready, document)
+    async def put_many(self, documents: Sequence[NewDocument]) -> int:
+        """Stores or replaces documents."""
+        ready = await asyncio.to_thread(lambda: [chunks.ready(document) for document in documents])
 
         def work(connection: sqlite3.Connection) -> int:
             with Transaction(connection):
-                row = collections.find(connection, document.info.collection)
-                collections.require(row, document.embedding)
-                removed = documents.remove(connection, row.id, document.info.document_id)
-                number = documents.insert(connection, row.id, document)
-                added, vectors = chunks.insert(connection, row.id, number, new)
+                row = collections.find(connection, documents[0].info.collection)
+                made = [_written(connection, row, new) for new in ready]
                 sequence = changes.begin(connection, row.id)
-            self._indexes.apply(row, IndexChange(added, vectors, removed), sequence)
+            self._indexes.apply(row, IndexChange.joined(made), sequence)
             return sequence
 
         return await self._write(work)
@@ -157,8 +159,8 @@ class DurableEngine:
         def work(connection: sqlite3.Connection) -> tuple[DocumentInfo, str]:
             connection.execute("BEGIN")
             row = collections.find(connection, collection)
-            number, info = documents.find(connection, row.id, document_id)
-            return info, documents.text(connection, number) if with_text else ""
+            number, info = documents_of.find(connection, row.id, document_id)
+            return info, documents_of.text(connection, number) if with_text else ""
 
         return await self._read(work)
 
@@ -189,7 +191,7 @@ class DurableEngine:
         def work(connection: sqlite3.Connection) -> tuple[DocumentInfo, ...]:
             connection.execute("BEGIN")
             row = collections.find(connection, collection)
-            return documents.page(connection, row.id, after, limit, table_id)
+            return documents_of.page(connection, row.id, after, limit, table_id)
 
         return await self._read(work)
 
@@ -199,7 +201,7 @@ class DurableEngine:
         def work(connection: sqlite3.Connection) -> Deleted:
             with Transaction(connection):
                 row = collections.find(connection, collection)
-                removed = documents.remove_all(connection, row.id, document_ids)
+                removed = documents_of.remove_all(connection, row.id, document_ids)
                 sequence = changes.begin(connection, row.id) if removed else collections.changed(connection, row)
             self._indexes.apply(row, IndexChange.of(row, _all(removed)), sequence)
             missing = tuple(name for name in dict.fromkeys(document_ids) if name not in removed)
@@ -254,6 +256,15 @@ class DurableEngine:
 
     async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         return await self._open_database.write(work)
+
+
+def _written(connection: sqlite3.Connection, row: Row, new: chunks.Ready) -> IndexChange:
+    """Writes a document in the place of what it replaces; what that changes in the index."""
+    collections.require(row, new.document.embedding)
+    removed = documents_of.make_way(connection, row.id, new.document.info)
+    number = documents_of.insert(connection, row.id, new.document)
+    added, vectors = chunks.insert(connection, row.id, number, new)
+    return IndexChange(added, vectors, removed)
 
 
 def _index_words_anew(connection: sqlite3.Connection) -> None:

@@ -88,12 +88,17 @@ class FakeEngine:
 
     async def put(self, document: NewDocument) -> int:
         """Stores or replaces a document."""
-        name = document.info.collection
+        return await self.put_many([document])
+
+    async def put_many(self, documents: Sequence[NewDocument]) -> int:
+        """Stores or replaces documents."""
+        name = documents[0].info.collection
         kept = self._find(name)
-        if kept.embedding != document.embedding:
-            raise mismatch(name, kept.embedding, document.embedding)
-        kept.documents.pop(document.info.document_id, None)
-        kept.documents[document.info.document_id] = document
+        for document in documents:
+            if kept.embedding != document.embedding:
+                raise mismatch(name, kept.embedding, document.embedding)
+        for document in documents:
+            _replace(kept.documents, document)
         kept.sequence = self._change()
         return kept.sequence
 
@@ -177,6 +182,15 @@ class _Row:
     chunk: Chunk
     document: NewDocument
     at: int
+
+
+def _replace(documents: dict[str, NewDocument], new: NewDocument) -> None:
+    """Puts a document in the place of that of its id, or of a table of it, or of what a row's table was before."""
+    named = {new.info.document_id, new.info.table_id}
+    gone = [name for name, it in documents.items() if name in named or it.info.table_id == new.info.document_id]
+    for name in gone:
+        del documents[name]
+    documents[new.info.document_id] = new
 
 
 def _rows(documents: Iterable[NewDocument]) -> list[_Row]:

@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -76,7 +76,8 @@ class MilvusEngine:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="milvus")
         self._client: MilvusClient | None = None
         self._collections_lock = asyncio.Lock()
-        # Two versions of one document are put one after the other, so that each clears away the one before it.
+        # Two versions of one document, and a table and a document of one id, are put one after the other, so that each
+        # clears away the one before it.
         self._document_locks = [asyncio.Lock() for _ in range(_STRIPES)]
         self._sweeping: asyncio.Task[None] | None = None
 
@@ -133,10 +134,17 @@ class MilvusEngine:
 
     async def put(self, document: NewDocument) -> int:
         """Stores or replaces a document."""
-        name = document.info.collection
-        async with self._document_locks[int(key(name, document.info.document_id)[:8], 16) % _STRIPES]:
-            await self._run(self._require, name, document.embedding)
-            return await self._run(self._store.put, document)
+        return await self.put_many([document])
+
+    async def put_many(self, documents: Sequence[NewDocument]) -> int:
+        """Stores or replaces documents."""
+        name = documents[0].info.collection
+        async with AsyncExitStack() as held:
+            for stripe in _stripes(documents):
+                await held.enter_async_context(self._document_locks[stripe])
+            for embedding in {document.embedding for document in documents}:
+                await self._run(self._require, name, embedding)
+            return await self._run(self._store.put_many, documents)
 
     async def document(self, collection: str, document_id: str, with_text: bool = True) -> tuple[DocumentInfo, str]:
         """Reads a document and its text."""
@@ -302,6 +310,13 @@ class MilvusEngine:
         found = [{"id": row["id"]} | rows.token_fields(held[row["chunk_id"]]) for row in answer]
         if found:
             self._milvus.upsert(self._names.chunks(name), found, partial_update=True)
+
+
+def _stripes(documents: Sequence[NewDocument]) -> list[int]:
+    """Places of the locks of documents and of their tables, in the one order in which they are taken."""
+    infos = [document.info for document in documents]
+    ids = {(info.collection, id_) for info in infos for id_ in (info.document_id, info.table_id) if id_}
+    return sorted({int(key(*both)[:8], 16) % _STRIPES for both in ids})
 
 
 def _hex(text: str) -> str:

@@ -7,6 +7,10 @@ A document's rows carry a version, and one row, its document's, names the versio
 3. the document's row, replaced in one step of Milvus: from here on the new version counts and the old doesn't;
 4. the rows of the old version go, then the intent.
 
+Several documents go through these together, with one step 3. A document that takes the place of a table, or a table's
+row that takes a document's, has an intent for each one that goes too, which names the version that it gives way to:
+those rows go right after step 3, and by the sweep where that was never done.
+
 A reader takes rows of the version that counts alone. What a change left behind that never ended is swept an hour
 later; a change that takes half of that gives up before its step 3. All calls here block.
 """
@@ -31,6 +35,8 @@ _AT_ONCE = 100
 """Rows of one insert: at most some 25 MB."""
 _KEYS_AT_ONCE = 500
 _PAGE = 1000
+_GIVES_WAY = ">"
+"""Between the version of a document that goes and the one that it gives way to, where an intent names what was."""
 
 
 class MilvusStore:
@@ -43,23 +49,37 @@ class MilvusStore:
         # So that of two changes of this process the later number is written last.
         self._numbering = threading.Lock()
 
-    def put(self, document: NewDocument) -> int:
-        """Stores or replaces a document, whole or not at all; the change's number. Raises InvalidInput for what Milvus
-        can't hold."""
-        name, id_ = document.info.collection, key(document.info.document_id)
-        version = self._version()
-        row = rows.document_row(document.info, version)
-        chunks, parts = list(rows.chunk_rows(document, version)), list(rows.part_rows(document, version))
-        old = self.committed(name, [id_]).get(id_)
-        self._intend(name, [(id_, version, old["version"] if old else "")])
+    def put_many(self, documents: Sequence[NewDocument]) -> int:
+        """Stores or replaces documents of one collection, whole or not at all; the change's number. Raises InvalidInput
+        for what Milvus can't hold."""
+        name, new = documents[0].info.collection, _lasting(documents)
+        versions = {id_: self._version() for id_ in new}
+        whole = [rows.document_row(new[id_].info, version) for id_, version in versions.items()]
+        chunks = [row for id_, version in versions.items() for row in rows.chunk_rows(new[id_], version)]
+        parts = [row for id_, version in versions.items() for row in rows.part_rows(new[id_], version)]
+        old, gone = self._before(name, new)
+        giving_way = {id_: f"{row['version']}{_GIVES_WAY}{versions[by]}" for id_, (row, by) in gone.items()}
+        ends = {id_: self._version() for id_ in gone}
+        self._intend(name, [(id_, version, old.get(id_, "")) for id_, version in versions.items()])
+        self._intend(name, [(id_, ends[id_], said) for id_, said in giving_way.items()])
         self._insert(self._names.parts(name), parts)
         self._insert(self._names.chunks(name), chunks)
-        self._require_young(version)
-        self._client.upsert(self._names.documents(name), [row])
+        self._require_young(next(iter(versions.values())))
+        self._client.upsert(self._names.documents(name), whole)
+        self._delete(self._names.documents(name), "id", list(gone))
         number = self.changed(name)
-        self._forget(name, [old["version"]] if old else [])
-        self._end([version])
+        self._forget(name, [*old.values(), *(row["version"] for row, _ in gone.values())])
+        self._end([*versions.values(), *ends.values()])
         return number
+
+    def _before(self, name: str, new: Mapping[str, NewDocument]) -> tuple[dict[str, str], dict[str, tuple[Row, str]]]:
+        """Versions of the documents that are replaced, by their keys; and the rows of those that give way, each with
+        the key of the new document that it gives way to."""
+        tables = {key(document.info.table_id): id_ for id_, document in new.items() if document.info.table_id}
+        kept = self.committed(name, new.keys() | tables.keys())
+        gone = {id_: (row, tables[id_]) for id_, row in kept.items() if id_ not in new}
+        gone |= {row["id"]: (row, row["table"]) for row in self._rows_of_tables(name, new) if row["id"] not in new}
+        return {id_: row["version"] for id_, row in kept.items() if id_ in new}, gone
 
     def delete(self, collection: str, document_ids: Sequence[str]) -> Deleted:
         """Deletes documents, and the rows of tables, in one step."""
@@ -141,11 +161,24 @@ class MilvusStore:
         for intent in late:
             name = intent["collection"]
             if self._client.has_collection(self._names.documents(name)):
-                row = self.committed(name, [intent["document"]]).get(intent["document"])
-                counts = row["version"] if row else ""
-                self._forget(name, [it for it in (intent["id"], intent["old"]) if it and it != counts])
+                self._clear(name, intent)
             self._end([intent["id"]])
         return len(late)
+
+    def _clear(self, name: str, intent: Row) -> None:
+        """Removes the rows of an intent's versions that don't count; first lets go of what had to give way."""
+        row = self.committed(name, [intent["document"]]).get(intent["document"])
+        old, _, new = intent["old"].partition(_GIVES_WAY)
+        if new and row and row["version"] == old and self._is_there(name, new):
+            self._delete(self._names.documents(name), "id", [row["id"]])
+            self.changed(name)
+            row = None
+        counts = row["version"] if row else ""
+        self._forget(name, [it for it in (intent["id"], old) if it and it != counts])
+
+    def _is_there(self, name: str, version: str) -> bool:
+        """Whether a version counts."""
+        return any(True for _ in self._all(name, f'version == "{version}"', ["id"]))
 
     def _counts(self, collection: str, row: Row) -> bool:
         now = self.committed(collection, [row["id"]]).get(row["id"])
@@ -198,6 +231,18 @@ class MilvusStore:
                 yield from page
         finally:
             pages.close()
+
+
+def _lasting(documents: Sequence[NewDocument]) -> dict[str, NewDocument]:
+    """Those that are there in the end, by the keys of their ids: a later one takes the place of one before."""
+    lasting: dict[str, NewDocument] = {}
+    for new in documents:
+        lasting.pop(new.info.table_id, None)
+        rows_of = [id_ for id_, it in lasting.items() if it.info.table_id == new.info.document_id]
+        for id_ in rows_of:
+            del lasting[id_]
+        lasting[new.info.document_id] = new
+    return {key(id_): document for id_, document in lasting.items()}
 
 
 def _stamp(at: float) -> str:

@@ -38,6 +38,15 @@ class IndexChange:
         """One that adds nothing."""
         return cls((), np.empty((0, row.embedding.dimension), np.float32), removed)
 
+    @classmethod
+    def joined(cls, changes: Sequence["IndexChange"]) -> "IndexChange":
+        """Several in one; what a later one removes may be what one before it added."""
+        if len(changes) == 1:
+            return changes[0]
+        added = [number for change in changes for number in change.added]
+        removed = [number for change in changes for number in change.removed]
+        return cls(added, np.concatenate([change.vectors for change in changes]), removed)
+
 
 @dataclass(slots=True)
 class Kept:

@@ -16,6 +16,9 @@ d.characters, d.chunks, d.pages, d.table_id, d.ingested_at, d.published_at"""
 _FROM = f"SELECT {COLUMNS} FROM documents d JOIN collections c ON c.id = d.collection"
 
 
+_EITHER = "(d.document_id = :name OR (d.table_id = :name AND d.table_id <> ''))"
+
+
 def find(connection: sqlite3.Connection, collection: int, document_id: str) -> tuple[int, DocumentInfo]:
     """Row number of a document and what is known of it. Raises NotFound."""
     row = connection.execute(
@@ -62,15 +65,18 @@ def insert(connection: sqlite3.Connection, collection: int, document: NewDocumen
     return number
 
 
-def remove(connection: sqlite3.Connection, collection: int, document_id: str) -> list[int]:
-    """Removes a document if it is there; returns its chunks' numbers."""
-    return _remove(connection, collection, "d.document_id = :name", document_id)[0]
+def make_way(connection: sqlite3.Connection, collection: int, new: DocumentInfo) -> list[int]:
+    """Removes what a document replaces: that of its id, all rows of a table of its id, and, where it is a row itself,
+    the document of its table's id. Returns the chunks' numbers."""
+    removed, _ = _remove(connection, collection, _EITHER, new.document_id)
+    if new.table_id:
+        removed += _remove(connection, collection, "d.document_id = :name", new.table_id)[0]
+    return removed
 
 
 def remove_all(connection: sqlite3.Connection, collection: int, ids: Sequence[str]) -> dict[str, list[int]]:
     """Removes those of the ids that are there, a table's id with all its rows; returns the chunks' numbers by id."""
-    either = "(d.document_id = :name OR (d.table_id = :name AND d.table_id <> ''))"
-    found = {name: _remove(connection, collection, either, name) for name in dict.fromkeys(ids)}
+    found = {name: _remove(connection, collection, _EITHER, name) for name in dict.fromkeys(ids)}
     return {name: chunks for name, (chunks, documents) in found.items() if documents}
 
 

@@ -55,6 +55,16 @@ async def test_what_was_lost_or_came_back_is_found(engine: DurableEngine, tmp_pa
         await look(engine, tmp_path, line)
 
 
+async def test_a_step_that_is_half_done_is_found(engine: DurableEngine, tmp_path: Path) -> None:
+    await engine.put_many([document("default", f"t9/{n}", 1) for n in range(2)])
+    whole, half = "step t9 default t9/0=1 t9/1=1", "step t9 default t9=gone t9/0=1 t9/1=1 t9/2=1"
+    assert await look(engine, tmp_path, whole) == 6
+    assert await look(engine, tmp_path, whole, "stepped t9") == 6
+    assert await look(engine, tmp_path, whole, "stepped t9", "step t9 default t9=1 t9/0=gone t9/1=gone") == 6
+    with pytest.raises(AssertionError, match="step t9 is half done"):
+        await look(engine, tmp_path, half)
+
+
 async def test_an_index_that_differs_is_found(engine: DurableEngine, tmp_path: Path) -> None:
     index = engine._indexes.all()[0].index
     index.change(np.empty(0, np.int64), np.empty((0, index.dimension), np.float32), [1])

@@ -15,7 +15,7 @@ from citemesh.errors import DataLoss, PreconditionFailed, Unavailable
 from services.retrieval.engine import Engine, Filter, Found, Mode, Results
 from services.retrieval.engines.durable import DurableEngine
 from services.retrieval.index.kinds import IndexChoice
-from services.retrieval.store import schema
+from services.retrieval.store import documents, schema
 from tests.contract.retrieval_engines import EMBEDDING, ids_of, new_document, opened, query_for, search
 
 KILLS = 20
@@ -359,3 +359,37 @@ async def test_an_answer_never_claims_a_change_that_its_index_has_not_followed(t
         assert [ids_of(found) for found in beside] == [["a"], ["a", "b"]]
         assert [found.sequence for found in beside] == [first, first]
         assert (await search(engine, "water")).sequence == second
+
+
+@pytest.mark.parametrize("becomes", ["table", "document"])
+async def test_a_table_and_a_document_change_places_in_one_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, becomes: str
+) -> None:
+    """Where it fails between what goes and what comes, all is as it was, also after a new start."""
+    table = [new_document(f"row {n} of amber", f"t/{n}", table_id="t") for n in range(3)]
+    document = [new_document("a document of copper", "t")]
+    first, second = (document, table) if becomes == "table" else (table, document)
+    async with opened("durable", tmp_path) as engine:
+        number = await engine.put_many(first)
+        insert = documents.insert
+
+        def failing(*arguments: Any) -> int:
+            if arguments[2] is second[-1]:
+                raise InterruptedError
+            return insert(*arguments)
+
+        monkeypatch.setattr(documents, "insert", failing)
+        with pytest.raises(InterruptedError):
+            await engine.put_many(second)
+        monkeypatch.undo()
+    for again in range(2):
+        async with opened("durable", tmp_path) as engine:
+            assert isinstance(engine, DurableEngine)
+            expected = [it.info.document_id for it in (second if again else first)]
+            assert [it.document_id for it in await engine.documents("default", "", 9)] == expected
+            for mode in ("dense", "lexical"):
+                query = "amber" if "t" not in expected else "copper"
+                assert sorted(ids_of(await search(engine, query, mode))) == expected
+            assert indexed(engine) == numbers(tmp_path)[1]
+            assert again or (await search(engine, "amber")).sequence == number
+            await engine.put_many(second)

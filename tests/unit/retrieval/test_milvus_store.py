@@ -114,6 +114,37 @@ async def test_a_replacement_is_whole_or_not_at_all_wherever_it_dies(engine: Mil
     assert seen == {(True, OLD), (True, NEW), (False, NEW)}
 
 
+@pytest.mark.parametrize("becomes", ["table", "document"])
+async def test_a_table_and_a_document_change_places_wherever_it_dies(
+    engine: MilvusEngine, clock: Clock, becomes: str
+) -> None:
+    """Where it dies before the step that counts, the old stays; after it the new is there and the sweep ends it."""
+    table = [new_document(f"{OLD} {n}", f"t/{n}", table_id="t") for n in range(3)]
+    document = [new_document(NEW, "t")]
+    first, second = (document, table) if becomes == "table" else (table, document)
+    outcomes = set()
+    for at in range(12):
+        await engine.put_many(first)
+        undo = breaking(engine, at)
+        died = False
+        try:
+            await engine.put_many(second)
+        except Broken:
+            died = True
+        undo()
+        clock.ahead += 7200
+        await engine._run(engine._store.sweep)
+        kept = {it.document_id for it in await engine.documents("default", "", 100)}
+        assert kept in ({it.info.document_id for it in first}, {it.info.document_id for it in second})
+        texts = {it.chunk.text for it in (await search(engine, "pump bar", "lexical", keep_duplicates=True)).found}
+        assert texts == {it.text for it in (first if kept == {it.info.document_id for it in first} else second)}
+        assert len(await rows(engine)) == len(kept)
+        outcomes.add((died, kept == {it.info.document_id for it in second}))
+        if not died:
+            break
+    assert outcomes == {(True, False), (True, True), (False, True)}
+
+
 async def test_a_deletion_is_whole_or_not_at_all_wherever_it_dies(engine: MilvusEngine, clock: Clock) -> None:
     ends = set()
     for at in range(12):

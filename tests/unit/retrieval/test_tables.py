@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.retrieval import pipeline
+from citemesh.errors import Unavailable
+from services.retrieval import commits, pipeline, tables
 from services.retrieval.embedding.fake import FakeEncoder
 from services.retrieval.embedding.queue import EmbeddingQueue
 from services.retrieval.engine import DocumentInfo, Engine, Filter, NewDocument, Query, Vector
@@ -316,6 +317,45 @@ async def test_a_table_and_a_document_take_each_others_place(ingest: Ingest) -> 
     assert await ingest.found("apples") == []
 
 
+async def test_a_table_that_breaks_off_leaves_the_document_that_it_was_to_replace(
+    ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await ingest.take(b"One document about peaches.", "text/plain")
+    before = await ingest.stored()
+
+    async def full(documents: Sequence[NewDocument]) -> int:
+        raise Unavailable("the store", remedy="make room on the disk")
+
+    for name in ("put", "put_many"):
+        monkeypatch.setattr(ingest.engine, name, full)
+    last = await ingest.take(TABLE)
+    assert (last.state, last.rows, last.fault and last.fault.reason) == ("failed", 0, "STORAGE")
+    monkeypatch.undo()
+    assert await ingest.stored() == before
+    assert await ingest.found("peaches") == ["t"]
+
+
+async def test_rows_are_reported_once_their_group_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "_REPORT_EVERY_S", 0.0)
+    monkeypatch.setattr(tables, "_CHUNKS_AT_ONCE", 8)
+    monkeypatch.setattr(commits, "MOST_DOCUMENTS", 3)
+    async with ingesting("durable", tmp_path) as ingest:
+        groups: list[int] = []
+        put_many = ingest.engine.put_many
+
+        async def counted(documents: Sequence[NewDocument]) -> int:
+            assert all(progress.rows <= sum(groups) for progress in ingest.reports)
+            number = await put_many(documents)
+            groups.append(len(documents))
+            return number
+
+        monkeypatch.setattr(ingest.engine, "put_many", counted)
+        data = b"\n".join(json.dumps({"text": f"Row number {n} is here."}).encode() for n in range(40))
+        last = await ingest.take(data, "application/jsonl")
+        assert (last.rows, sum(groups), max(groups)) == (40, 40, 3)
+        assert len(await ingest.stored()) == 40
+
+
 async def test_rows_have_ids_that_can_be_kept(ingest: Ingest) -> None:
     data = written([("id", "text"), ("x" * 600, "too long"), ("a\u202eb", "hidden"), ("", "number"), ("中", "good")])
     last = await ingest.take(data)
@@ -340,12 +380,12 @@ async def test_a_cancelled_table_keeps_whole_rows_and_can_be_gone_on_with(tmp_pa
         puts = 0
         reached = asyncio.Event()
 
-        async def put(self, document: NewDocument) -> int:
-            self.puts += 1
-            if self.puts == 300:
+        async def put_many(self, documents: Sequence[NewDocument]) -> int:
+            self.puts += len(documents)
+            if self.puts > 300:
                 self.reached.set()
                 await asyncio.Event().wait()
-            return await super().put(document)
+            return await super().put_many(documents)
 
     engine = Slow()
     ingest = Ingest(engine)
@@ -357,7 +397,7 @@ async def test_a_cancelled_table_keeps_whole_rows_and_can_be_gone_on_with(tmp_pa
     taking.cancel()
     await asyncio.gather(taking, return_exceptions=True)
     kept = await ingest.stored()
-    assert 299 <= len(kept) < 1000
+    assert 0 < len(kept) <= 300
     assert not [task for task in asyncio.all_tasks() if "Table._keep" in repr(task)]
     last = await ingest.take(data, "application/jsonl")
     assert (last.state, last.rows) == ("committed", 1000)
@@ -384,11 +424,12 @@ async def test_a_books_worth_of_chunks_has_no_token_vectors(tmp_path: Path, monk
     engine = FakeEngine()
     kept: dict[str, list[bool]] = {}
 
-    async def put(document: NewDocument) -> int:
-        kept[document.info.document_id] = [bool(chunk.token_vectors.packed) for chunk in document.chunks]
-        return await FakeEngine.put(engine, document)
+    async def put_many(documents: Sequence[NewDocument]) -> int:
+        for document in documents:
+            kept[document.info.document_id] = [bool(chunk.token_vectors.packed) for chunk in document.chunks]
+        return await FakeEngine.put_many(engine, documents)
 
-    monkeypatch.setattr(engine, "put", put)
+    monkeypatch.setattr(engine, "put_many", put_many)
     ingest = Ingest(engine)
     await ingest.queue.start()
     await engine.create("default", ingest.queue.encoder.embedding)

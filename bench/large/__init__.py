@@ -1,0 +1,1 @@
+"""Ingestion of much at once: a long stream, a large table, a large document."""
