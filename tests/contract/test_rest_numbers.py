@@ -149,7 +149,7 @@ async def test_a_bad_header_and_a_path_that_is_not_there_are_told_in_each_apis_s
     reply = await running.http.post("/api/chat", json=QUESTION, headers={"x-request-timeout-ms": "-1"})
     assert "x-request-timeout-ms" in reply.json()["error"]
     assert (await running.http.get("/v1/responses/resp_1")).json()["error"]["type"] == "invalid_request_error"
-    assert (await running.http.post("/async/chat/completions")).json()["error"]["code"] == 404
+    assert (await running.http.post("/async/nothing")).json()["error"]["code"] == 404
 
 
 async def test_documents_without_a_title_or_an_address_are_still_told_apart(running: Running) -> None:

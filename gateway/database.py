@@ -1,0 +1,85 @@
+"""One SQLite file, and one thread in which one connection does all the work, in the order of the calls."""
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import TypeVar
+
+from citemesh.errors import PreconditionFailed, Unavailable
+
+T = TypeVar("T")
+BUSY_S = 5.0
+
+
+class Database:
+    """What a method returned from survives the process's sudden end.
+
+    Args:
+        path: the file, in a directory of its own, which is made for its owner alone.
+        what: what is kept in it, for errors, such as ``threads``.
+        prepare: makes the tables where there are none; raises PreconditionFailed for those of another version.
+    """
+
+    def __init__(self, path: Path, what: str, prepare: Callable[[sqlite3.Connection], None]) -> None:
+        self._path = path
+        self._what = what
+        self._prepare = prepare
+        self._pool = ThreadPoolExecutor(1, what)
+        self._connection: sqlite3.Connection | None = None
+
+    async def open(self) -> None:
+        """Makes it ready. Raises PreconditionFailed where the file can't be used."""
+        await self._run(self._open)
+
+    async def close(self) -> None:
+        """Ends it; what was kept stays."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await self._run(connection.close)
+        self._pool.shutdown(wait=False)
+
+    async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Runs work as one transaction. Raises Unavailable where the file can't be used now, and what work raises."""
+
+        def transaction() -> T:
+            connection = self._connection
+            if connection is None:
+                raise Unavailable(self._what)
+            try:
+                with closing(connection.cursor()):
+                    return _within(connection, work)
+            except sqlite3.OperationalError as error:
+                raise Unavailable(self._what, remedy=f"their file can't be used now: {error}") from error
+
+        return await self._run(transaction)
+
+    def _open(self) -> None:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            os.chmod(self._path.parent, 0o700)
+            self._connection = sqlite3.connect(
+                self._path, timeout=BUSY_S, isolation_level=None, check_same_thread=False
+            )
+            self._prepare(self._connection)
+        except (OSError, sqlite3.Error) as error:
+            fault = f"{self._path} can't be used: {error}"
+            remedy = "set threads_dir to a directory of its own"
+            raise PreconditionFailed(f"{self._what.upper()}_FILE", fault, remedy) from error
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+
+def _within(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        found = work(connection)
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+    return found
