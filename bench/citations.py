@@ -20,13 +20,16 @@ import random
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 from bench.citing import cost, labelled, told
-from bench.citing.answers import HELD, PROMPTS, Answerer, Line
+from bench.citing.answers import HELD, PROMPTS, Answerer, Line, Prompt
 from bench.citing.labelled import Labelled
+from bench.citing.lines import Lines, digest
 from bench.citing.model import Kept
 from bench.citing.sentences import Citer, Judged
+from bench.citing.ways import cited_of
 from bench.common import show
 from bench.common.meshes import bench_mesh, insider, state_dir
 from bench.common.report import Aim, Prediction, Question, Report, Table
@@ -61,7 +64,6 @@ FIGURES = {
     ),
     "after": Question("wait after the last text / answer's time", "", Prediction(0.01, 0.06, "one check is left")),
 }
-
 SENTENCES = {"xquad-zh": 20}
 """Fewer than of the others: the default model reads 2,300 tokens for three Chinese passages."""
 
@@ -76,6 +78,9 @@ class Bench:
     def __init__(self, keep: Path | None) -> None:
         self._keep = keep
 
+    def _lines(self, name: str) -> Lines:
+        return Lines(self._keep / f"{name}.jsonl" if self._keep else None)
+
     async def measure(self, report: Report) -> None:
         """Starts the mesh, ingests, cites and asks."""
         sets = _sets(report)
@@ -85,16 +90,16 @@ class Bench:
             insider(stack, "gateway", 600.0) as inside,
         ):
             rooms = Rooms(inside.tokenizer, inside.retrieval, inside.generation, inside.reranker)
-            path = self._keep / "written.jsonl" if self._keep else None
-            model = Kept(rooms.generation, (await rooms.generation.list())[0], path)
+            written, done = (self._lines(name) for name in ("written", "judged"))
+            model = Kept(rooms.generation, (await rooms.generation.list())[0], written)
             report.setting |= {"model": model.model.name, "documents": {it.name: len(it.documents) for it in sets}}
             names = {one.name: (await fill(client, one.judged()))[0] for one in sets}
-            judged = [await _sentences(rooms, model, names[one.name], one, report) for one in sets]
+            judged = [await _sentences(rooms, model, names[one.name], one, done, report) for one in sets]
             _tell_sentences(report, sets, judged)
             await asyncio.to_thread(_save, report)
-            lines = await _answers(rooms, model, names, sets, report)
-            _tell_answers(report, lines)
-            await asyncio.to_thread(_save, report)
+            for prompt in (*PROMPTS, HELD):
+                _tell_answers(report, prompt, await _answers(rooms, model, names, sets, prompt))
+                await asyncio.to_thread(_save, report)
             timed = next(one for one in sets if one.name == "xquad-en")
             questions = [one.question for one in timed.asked][: report.options.pick(25, 6)]
             show.say("asking through the door")
@@ -125,14 +130,21 @@ async def _mesh(keep: Path | None) -> AsyncIterator[Stack]:
             yield stack
 
 
-async def _sentences(rooms: Rooms, model: Kept, collection: str, one: Labelled, report: Report) -> list[Judged]:
+async def _sentences(
+    rooms: Rooms, model: Kept, collection: str, one: Labelled, done: Lines, report: Report
+) -> list[Judged]:
     citer, seed = Citer(rooms, model, collection), report.options.seed
     most = report.options.pick(SENTENCES.get(one.name, 50), 12)
     said = random.Random(seed).sample(one.said, min(len(one.said), most))
     with show.progress(f"{one.name}: sentences", len(said)) as step:
 
         async def cite(at: int) -> Judged:
-            found = await citer.cite(said[at], random.Random(seed + at))
+            key = digest(collection, said[at], seed + at)
+            if known := done.get(key):
+                found = Judged(said[at], {way: cited_of(each) for way, each in known.items()})
+            else:
+                found = await citer.cite(said[at], random.Random(seed + at))
+                done.put(key, {way: asdict(each) for way, each in found.ways.items()})
             step()
             return found
 
@@ -140,17 +152,15 @@ async def _sentences(rooms: Rooms, model: Kept, collection: str, one: Labelled, 
 
 
 async def _answers(
-    rooms: Rooms, model: Kept, names: dict[str, str], sets: Sequence[Labelled], report: Report
-) -> dict[str, list[Line]]:
-    found: dict[str, list[Line]] = {}
-    for prompt in (*PROMPTS, HELD):
-        found[prompt.name] = []
-        for one in (one for one in sets if one.asked):
-            answerer = Answerer(rooms, model, names[one.name], load(GatewaySettings).limits)
-            show.say(f"{one.name}: {len(one.asked)} answers, {prompt.name}")
-            some = one.asked[: len(one.asked) // 2] if prompt.held else one.asked
-            lines = await asyncio.gather(*(answerer.answer(asked, prompt) for asked in some))
-            found[prompt.name] += [line for each in lines for line in each]
+    rooms: Rooms, model: Kept, names: dict[str, str], sets: Sequence[Labelled], prompt: Prompt
+) -> list[Line]:
+    found: list[Line] = []
+    for one in (one for one in sets if one.asked):
+        answerer = Answerer(rooms, model, names[one.name], load(GatewaySettings).limits)
+        show.say(f"{one.name}: {len(one.asked)} answers, {prompt.name}")
+        some = one.asked[: len(one.asked) // 2] if prompt.held else one.asked
+        lines = await asyncio.gather(*(answerer.answer(asked, prompt) for asked in some))
+        found += [line for each in lines for line in each]
     return found
 
 
@@ -169,13 +179,12 @@ def _tell_sentences(report: Report, sets: Sequence[Labelled], judged: Sequence[l
     report.answer(FIGURES["false"], told.figure(false, told.supported, seed))
 
 
-def _tell_answers(report: Report, lines: dict[str, list[Line]]) -> None:
+def _tell_answers(report: Report, prompt: Prompt, lines: Sequence[Line]) -> None:
     seed = report.options.seed
     columns = ("prompt", "way", "sentences", "cited", "stating", "precision", "recall", "markers of no source")
-    rows = [row for name, each in lines.items() for row in told.line_rows(name, each, seed)]
-    report.tables.append(Table("Answers that the model wrote", columns, rows))
-    shipped = [line for line in lines[PROMPTS[0].name] if line.states and line.packed]
-    if ones := [told.of_line(line, "both") for line in shipped]:
+    report.tables.append(Table(f"Answers, {prompt.name}", columns, told.line_rows(prompt.name, lines, seed)))
+    ones = [told.of_line(line, "both") for line in lines if line.states and line.packed]
+    if ones and prompt is PROMPTS[0]:
         report.answer(FIGURES["answers"], told.figure(ones, told.precision, seed))
         report.answer(FIGURES["answers recall"], told.figure(ones, told.recall, seed))
 

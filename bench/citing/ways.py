@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from citemesh.client.types import Citation, Source
 from gateway.query.citations import Checker, Claim
@@ -22,11 +23,11 @@ class Cited:
 
     Attributes:
         documents: ids of the documents, each once; "" for a marker that names no source.
-        citations: with their places; none where the way is markers alone.
+        places: document and span of each citation; none where the way is markers alone.
     """
 
     documents: tuple[str, ...]
-    citations: tuple[Citation, ...] = ()
+    places: tuple[tuple[str, int, int], ...] = ()
 
 
 async def cited(
@@ -64,7 +65,16 @@ async def checked(
     await checker.run()
     assert not checker.failed, "the reranker failed; its log says why"
     found = (event.citations for event in transcript.citations)
-    return [Cited(tuple(dict.fromkeys(one.document_id for one in each)), each) for each in found]
+    return [Cited(tuple(dict.fromkeys(one.document_id for one in each)), tuple(map(_place, each))) for each in found]
+
+
+def cited_of(kept: dict[str, list[Any]]) -> Cited:
+    """What was kept as JSON."""
+    return Cited(tuple(kept["documents"]), tuple((document, start, end) for document, start, end in kept["places"]))
+
+
+def _place(one: Citation) -> tuple[str, int, int]:
+    return one.document_id, one.location.span.start, one.location.span.end
 
 
 def claims_of(written: str) -> list[Claim]:

@@ -1,14 +1,17 @@
 """Which citations a bench calls right, on hand-made answers."""
 
 import random
+from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 
 from bench.citing import told
 from bench.citing.answers import states
 from bench.citing.labelled import named, xquad
+from bench.citing.lines import Lines, digest
 from bench.citing.told import One
-from bench.citing.ways import checked, claims_of, marked
+from bench.citing.ways import Cited, checked, cited_of, claims_of, marked
 from bench.reranking import data
 from citemesh.client.types import Candidate, Location, Source, Span, Support
 from citemesh.errors import PreconditionFailed
@@ -57,6 +60,14 @@ def test_a_sentence_states_an_answer_only_with_all_its_words_in_order() -> None:
     assert states("It runs at 40 bar, they say.", ("forty", "40 bar"))
     assert not states("The bar opens at 40.", ("40 bar",))
     assert not states("Anything", ("", "the"))
+
+
+def test_what_was_done_outlives_its_run(tmp_path: Path) -> None:
+    found = Cited(("d1", ""), (("d1", 3, 9),))
+    Lines(tmp_path / "kept.jsonl").put(digest("it", 1), {"both": asdict(found)})
+    again = Lines(tmp_path / "kept.jsonl")
+    assert cited_of(again.get(digest("it", 1))["both"]) == found
+    assert again.get(digest("it", 2)) is None and Lines(None).get("x") is None
 
 
 def test_labels_name_documents_that_are_there() -> None:
