@@ -5,7 +5,7 @@ import base64
 import json
 import os
 import struct
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ import ollama
 import openai
 import pytest
 
+from citemesh.client.types import IngestProgress, Upload
 from gateway.rest import documents, upload
-from tests.contract.gateway_room import Running, transport_to
+from tests.contract.gateway_room import Neighbours, Running, gateway, transport_to
 from tests.contract.library_room import library
 from tests.contract.rest_room import over, sse, until
 
@@ -168,7 +169,7 @@ async def test_who_hangs_up_in_the_middle_leaves_nothing(
         writer.write(b"POST /v1/documents HTTP/1.1\r\nhost: x\r\ncontent-type: " + kind)
         writer.write(b"\r\ncontent-length: %d\r\n\r\n" % length + half)
         await writer.drain()
-        await until(lambda files=files: temporary_files() > files)  # type: ignore[misc]  # default binds
+        await until(lambda files=files: temporary_files() > files)
         writer.transport.abort()
         assert await reader.read() == b""
         await until(lambda files=files: temporary_files() == files)
@@ -186,6 +187,38 @@ def _target(link: Path) -> str:
         return os.readlink(link)
     except OSError:
         return ""
+
+
+class Hanging:
+    """A store that takes all of a document and never ends."""
+
+    def __init__(self) -> None:
+        self.begun, self.ended = asyncio.Event(), asyncio.Event()
+
+    async def ingest(self, uploads: Iterable[Upload]) -> AsyncIterator[IngestProgress]:
+        try:
+            for one in uploads:
+                assert one.parts is not None
+                assert one.size_bytes == sum([len(part) async for part in one.parts])
+            self.begun.set()
+            await asyncio.Event().wait()
+            yield IngestProgress("0", "never", "committed", 0, 0)
+        finally:
+            self.ended.set()
+
+
+@pytest.mark.parametrize("stream", ["true", "false"])
+async def test_who_hangs_up_while_it_is_taken_in_ends_that(monkeypatch: pytest.MonkeyPatch, stream: str) -> None:
+    monkeypatch.setattr(upload, "IN_MEMORY_BYTES", 1000)
+    store, files = Hanging(), temporary_files()
+    async with gateway(neighbours=Neighbours(documents=store)) as running:
+        sent = running.http.post("/v1/documents", content=b"# Long" * 5000, params={"stream": stream})
+        sending = asyncio.create_task(sent)
+        await asyncio.wait_for(store.begun.wait(), 5)
+        assert temporary_files() > files
+        sending.cancel()
+        await asyncio.wait_for(store.ended.wait(), 5)
+        await until(lambda: temporary_files() == files)
 
 
 async def test_who_sends_no_more_gives_the_place_up(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
