@@ -87,9 +87,9 @@ async def serving(settings: RetrievalSettings) -> AsyncIterator[Service]:
     parts = main.Parts(settings, main.engine_of(settings), tokenizer)
     room = Room("retrieval", main.registrations(parts, settings), parts.start, parts.stop, parts.healthy)
     server = Server(room, settings)
-    await server.start()
     service = Service(settings, parts, tokenizer)
     try:
+        await server.start()
         async with service.mesh:
             yield service
     finally:
