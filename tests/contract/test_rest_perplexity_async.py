@@ -73,8 +73,8 @@ async def test_what_would_fail_later_is_refused_now(running: Running) -> None:
         reply = await running.http.post(PATH, json=bad)
         assert reply.status_code == 400, (bad, reply.text)
         assert field in reply.json()["error"]["message"], (field, reply.text)
-    for bad in ("limit=0", "limit=x", "next_token=x", f"next_token={'9' * 40}"):
-        assert (await running.http.get(f"{PATH}?{bad}")).status_code == 400, bad
+    for query in ("limit=0", "limit=x", "next_token=x", f"next_token={'9' * 40}"):
+        assert (await running.http.get(f"{PATH}?{query}")).status_code == 400, query
     assert (await running.http.get(PATH)).json()["requests"] == []
 
 
