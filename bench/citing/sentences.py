@@ -36,7 +36,7 @@ class Judged:
 
     def well_placed(self, way: str) -> bool:
         """Whether a citation of the own document overlaps a labelled place by half of both together."""
-        spans = (Span(start, end) for document, start, end in self.ways[way].places if document == self.said.own)
+        spans = (Span(start, end) for document, start, end, _ in self.ways[way].places if document == self.said.own)
         return any(_overlap(span, place) >= 0.5 for span in spans for place in self.said.places)
 
 

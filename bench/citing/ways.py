@@ -23,11 +23,11 @@ class Cited:
 
     Attributes:
         documents: ids of the documents, each once; "" for a marker that names no source.
-        places: document and span of each citation; none where the way is markers alone.
+        places: document, span and score of each citation; none where the way is markers alone.
     """
 
     documents: tuple[str, ...]
-    places: tuple[tuple[str, int, int], ...] = ()
+    places: tuple[tuple[str, int, int, float], ...] = ()
 
 
 async def cited(
@@ -70,11 +70,11 @@ async def checked(
 
 def cited_of(kept: dict[str, list[Any]]) -> Cited:
     """What was kept as JSON."""
-    return Cited(tuple(kept["documents"]), tuple((document, start, end) for document, start, end in kept["places"]))
+    return Cited(tuple(kept["documents"]), tuple((place[0], place[1], place[2], place[3]) for place in kept["places"]))
 
 
-def _place(one: Citation) -> tuple[str, int, int]:
-    return one.document_id, one.location.span.start, one.location.span.end
+def _place(one: Citation) -> tuple[str, int, int, float]:
+    return one.document_id, one.location.span.start, one.location.span.end, one.score
 
 
 def claims_of(written: str) -> list[Claim]:

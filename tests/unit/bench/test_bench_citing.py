@@ -63,7 +63,7 @@ def test_a_sentence_states_an_answer_only_with_all_its_words_in_order() -> None:
 
 
 def test_what_was_done_outlives_its_run(tmp_path: Path) -> None:
-    found = Cited(("d1", ""), (("d1", 3, 9),))
+    found = Cited(("d1", ""), (("d1", 3, 9, 0.75),))
     Lines(tmp_path / "kept.jsonl").put(digest("it", 1), {"both": asdict(found)})
     again = Lines(tmp_path / "kept.jsonl")
     assert cited_of(again.get(digest("it", 1))["both"]) == found
