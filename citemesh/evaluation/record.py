@@ -1,7 +1,7 @@
 """A run as JSON: written, read back, and compared with another."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -9,9 +9,13 @@ from typing import Any
 from citemesh.errors import InvalidInput
 from citemesh.evaluation.certainty import Difference, Figure, difference, figure
 from citemesh.evaluation.measures import COST, QUALITY, holds
+from citemesh.evaluation.outcome import Outcome
+from citemesh.evaluation.questions import Asked
 from citemesh.evaluation.run import Judged
 
 VERSION = 1
+SHOWN = 90
+"""Characters of a document without a title that stand for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +66,42 @@ class Record:
 def case(judged: Judged) -> Case:
     """A judged question as it is kept."""
     asked, outcome = judged.asked, judged.outcome
-    numbered = {one.number: one.title or one.document_id for one in outcome.sources}
     return Case(
-        asked.id,
-        asked.question,
-        outcome.text,
-        asked.answers,
-        tuple(f"[{number}] {title}" for number, title in sorted(numbered.items())),
-        sum(not one.supported for one in outcome.sentences),
-        outcome.error,
-        outcome.done.notice if outcome.done else "",
-        judged.measures,
-        tuple(
-            one.title or one.document_id or one.quote
-            for one in asked.evidence
-            if not any(holds(one, source) for source in outcome.sources)
-        ),
-        len(outcome.sentences),
-        outcome.done.model if outcome.done else "",
+        id=asked.id,
+        question=asked.question,
+        answer=outcome.text,
+        right=asked.answers,
+        sources=tuple(_sources(asked, outcome)),
+        unsupported=sum(not one.supported for one in outcome.sentences),
+        error=outcome.error,
+        notice=outcome.done.notice if outcome.done else "",
+        measures=judged.measures,
+        missing=() if outcome.error else tuple(_missing(asked, outcome)),
+        sentences=len(outcome.sentences),
+        model=outcome.done.model if outcome.done else "",
     )
+
+
+def _sources(asked: Asked, outcome: Outcome) -> Iterator[str]:
+    """Each numbered source in words, and whether it is evidence and is cited."""
+    cited = {one.number for sentence in outcome.sentences for one in sentence.citations}
+    numbered = {one.number: one for one in reversed(outcome.sources)}
+    evidence = {one.number for one in outcome.sources if any(holds(it, one) for it in asked.evidence)}
+    for number, one in sorted(numbered.items()):
+        marks = [word for word, found in (("evidence", evidence), ("cited", cited)) if number in found]
+        told = one.title or f"{one.document_id}: {_beginning(one.text)}"
+        yield f"[{number}] {told}" + (f" ({', '.join(marks)})" if marks else "")
+
+
+def _missing(asked: Asked, outcome: Outcome) -> Iterator[str]:
+    for one in asked.evidence:
+        if not any(holds(one, source) for source in outcome.sources):
+            yield one.title or one.document_id or one.quote
+
+
+def _beginning(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN else line[:SHOWN].rstrip() + "…"
 
 
 def compared(first: Record, second: Record) -> dict[str, Difference]:

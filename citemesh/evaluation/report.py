@@ -39,6 +39,7 @@ WEAK = (
 )
 SMALL_MODEL = 1000
 """Millions of parameters below which a reader is told."""
+_NOT = "not answered"
 _LESS_IS_BETTER = ("_s", "_tokens", "searches")
 
 
@@ -141,7 +142,7 @@ def _case(case: Case) -> str:
     pieces = " ".join(f'<span class="piece">{one}</span>' for one in told)
     return (
         f"<details><summary>{escape(case.question)}<br>"
-        f'<span class="soft"><span class="piece">{escape(case.id)} ·</span> {pieces}</span></summary>'
+        f'<span class="soft"><span class="piece">{escape(case.id)} ·</span> {pieces or _NOT}</span></summary>'
         + _line("worse", case.error)
         + (f'<p class="text">{escape(case.answer)}</p>' if case.answer else "")
         + _line("soft", case.notice)
@@ -153,8 +154,8 @@ def _case(case: Case) -> str:
 
 
 def _worth_telling(name: str, case: Case) -> bool:
-    """An answer that came needs no word."""
-    return name in case.measures and (name != "answered" or not case.measures[name])
+    """That an answer came needs no word, and one that didn't has nothing to measure."""
+    return name in case.measures and name != "answered" and not case.error
 
 
 def _line(kind: str, text: str, label: str = "") -> str:

@@ -202,6 +202,7 @@ def test_a_case_says_what_was_missing_and_a_page_what_a_small_model_means() -> N
     outcome.done = DoneEvent("complete", "generated", Usage(), (), {}, "", "SmolLM2-135M-Instruct")
     kept = record.case(Judged(missing, outcome, measures.measures(missing, outcome)))
     assert (kept.missing, kept.sentences, kept.unsupported) == ((EVIL,), 1, 1)
+    assert kept.sources[0] == "[1] Pump manual (evidence)"
     page = report.page(record.Record("one", {}, (kept,)), {})
     assert "135 million parameters" in page and "Evidence that was not found" in page and EVIL not in page
 
