@@ -6,15 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from bench.citing import told
+from bench.citing import question_files, told
 from bench.citing.answers import states
 from bench.citing.labelled import named, xquad
 from bench.citing.lines import Lines, digest
 from bench.citing.told import One
 from bench.citing.ways import Cited, checked, cited_of, claims_of, marked
 from bench.reranking import data
+from bench.retrieving.sets import SETS
 from citemesh.client.types import Candidate, Location, Source, Span, Support
 from citemesh.errors import PreconditionFailed
+from citemesh.evaluation import questions
 from gateway.query.vectors import TokenVectors
 
 PLACE = Location(Span(0, 20))
@@ -82,3 +84,17 @@ def test_labels_name_documents_that_are_there() -> None:
     for said in one.said:
         assert said.own in texts and said.documents == ({said.own} if said.true else set())
     assert all(named(text) == id for id, text in texts.items())
+
+
+@pytest.mark.parametrize("name", ["xquad-zh", "multihop"])
+def test_a_set_is_written_as_questions_that_eval_reads(tmp_path: Path, name: str) -> None:
+    try:
+        data.folder()
+    except PreconditionFailed:
+        pytest.skip("no evaluation data here")
+    file = tmp_path / "set.jsonl"
+    assert question_files.main([name, "7", str(file)]) == 0
+    read = questions.read(file)
+    ids = {document.id for document in SETS[name]().documents}
+    assert len(read) == 7 and all(one.answers and one.evidence for one in read)
+    assert {evidence.document_id for one in read for evidence in one.evidence} <= ids
