@@ -86,4 +86,6 @@ def _begins_sentence(text: str, at: int) -> bool:
 
 
 def _han(text: str) -> list[str]:
+    if text.isascii():
+        return []
     return [run for piece in _HAN_BREAK.split(text) for run in _HAN_RUN.findall(piece)]

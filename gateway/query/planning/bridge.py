@@ -9,6 +9,7 @@ Japanese and Korean have others (bridge_unspaced.py). How their bounds were chos
 import asyncio
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from citemesh.client.types import Passage
 from gateway.query.planning import bridge_unspaced
@@ -55,8 +56,13 @@ class Bridge:
         if not read or (hop == 1 and need(question, read) < NEED):
             return ()
         asked = {finding.query for finding in findings}
-        queries = (query_of(question, name) for name in bridges(question, read))
-        return tuple(dict.fromkeys(query for query in queries if query not in asked))[:WIDTH]
+        queries: dict[str, None] = {}
+        for query in (query_of(question, name) for name in bridges(question, read)):
+            if query not in asked:
+                queries[query] = None
+            if len(queries) == WIDTH:
+                break
+        return tuple(queries)
 
 
 def is_question(text: str) -> bool:
@@ -67,7 +73,7 @@ def is_question(text: str) -> bool:
 def need(question: str, read: Sequence[Passage]) -> float:
     """How much a question asks beyond what one sentence says: words that none has, names, inner clauses."""
     words = stems(telling(question))
-    best = max((len(words & _words(said)) for passage in read for said in _said(passage)), default=0)
+    best = max((len(words & has) for passage in read for _, has in _said(passage.title, passage.text)), default=0)
     rest = " ".join(question.split()[_OPENING_WORDS:])
     clauses = len(_CLAUSE.findall(rest)) + 0.5 * len(_OF_THE.findall(question))
     return len(words) - best + len(names(question)) + clauses
@@ -93,10 +99,9 @@ def _names(question: str, read: Sequence[Passage]) -> Iterator[Name]:
     words = stems(telling(question))
     for rank, passage in enumerate(read):
         cost = 1 + _RANK_COST * rank
-        for said in _said(passage):
-            fit = len(words & _words(said)) / max(1, len(words)) / cost
-            body = said.partition("\n")[2]
-            yield from (Name(one, fit, passage) for one in names(f"x {body}") if _new(one, question, passage, words))
+        for said, has in _said(passage.title, passage.text):
+            fit = len(words & has) / max(1, len(words)) / cost
+            yield from (Name(one, fit, passage) for one in names(f"x {said}") if _new(one, question, passage, words))
         if _new(passage.title, question, None, words):
             held = len(words & _words(f"{passage.title} {passage.text}")) / max(1, len(words))
             yield Name(passage.title, _TITLE_SHARE * held / cost, passage)
@@ -116,9 +121,11 @@ def _reads(hop: int) -> int:
     return READ if hop == 1 else 1
 
 
-def _said(passage: Passage) -> list[str]:
-    """Each of a passage's first sentences under its title, which says what "it" is."""
-    return [f"{passage.title}\n{sentence.text}" for sentence in split(passage.text)[:SENTENCES]]
+@lru_cache(maxsize=256)
+def _said(title: str, text: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Each of a passage's first sentences and its words, with those of the title, which says what "it" is."""
+    about = _words(title)
+    return tuple((one.text, frozenset(about | _words(one.text))) for one in split(text)[:SENTENCES])
 
 
 def _words(text: str) -> set[str]:
