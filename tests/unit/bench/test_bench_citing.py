@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bench import evaluated
 from bench.citing import question_files, told
 from bench.citing.answers import states
 from bench.citing.labelled import named, xquad
@@ -98,3 +99,16 @@ def test_a_set_is_written_as_questions_that_eval_reads(tmp_path: Path, name: str
     ids = {document.id for document in SETS[name]().documents}
     assert len(read) == 7 and all(one.answers and one.evidence for one in read)
     assert {evidence.document_id for one in read for evidence in one.evidence} <= ids
+
+
+def test_the_second_run_is_compared_with_the_first_once_that_is_there(tmp_path: Path) -> None:
+    options = evaluated.Options(tmp_path, None, ["xquad-en"], 3)
+    try:
+        data.folder()
+    except PreconditionFailed:
+        pytest.skip("no evaluation data here")
+    assert "--compare" not in evaluated.command(options, "xquad-en", "c", 2, "host:1", "key")
+    options.file("xquad-en", 1, "json").write_text("{}")
+    words = evaluated.command(options, "xquad-en", "c", 2, "host:1", "key")
+    assert words[words.index("--compare") + 1] == str(tmp_path / "xquad-en-hops-1.json")
+    assert len(questions.read(Path(words[4]))) == 3
