@@ -20,14 +20,16 @@ from services.retrieval.embedding.fake import FakeEncoder
 from services.retrieval.embedding.queue import EmbeddingQueue
 from services.retrieval.engine import DocumentInfo, Engine, Filter, NewDocument, Query, Vector
 from services.retrieval.engines.fake import FakeEngine
+from services.retrieval.ingest.budget import Budget
 from services.retrieval.ingest.chunk import ChunkSize
 from services.retrieval.ingest.dates import date_of
 from services.retrieval.ingest.parsed import IngestFault
 from services.retrieval.ingest.read import read
 from services.retrieval.ingest.reader import DirectReader, ProcessReader
 from services.retrieval.ingest.table import Layout, Row
-from services.retrieval.ingest.upload import Header, Progress, Upload
+from services.retrieval.ingest.upload import End, Header, Part, Progress, Upload
 from services.retrieval.ingest.windows import portions
+from services.retrieval.intake import Intake
 from services.retrieval.pipeline import Pipeline
 from services.retrieval.tokens import NoTokenizer, TokenFiller
 
@@ -439,4 +441,42 @@ async def test_a_books_worth_of_chunks_has_no_token_vectors(tmp_path: Path, monk
     assert 5 < len(kept["short"]) <= 12 < len(kept["long"])
     assert all(kept["short"])
     assert not any(kept["long"])
+    await ingest.queue.stop()
+
+
+async def test_small_documents_of_one_stream_share_commits() -> None:
+    """What is ready while a commit is made goes into the next, and each is told once its own is made."""
+
+    class Held(FakeEngine):
+        def __init__(self) -> None:
+            super().__init__()
+            self.go = asyncio.Event()
+            self.groups: list[list[str]] = []
+
+        async def put_many(self, documents: Sequence[NewDocument]) -> int:
+            self.groups.append([it.info.document_id for it in documents])
+            await self.go.wait()
+            return await super().put_many(documents)
+
+    engine = Held()
+    ingest = Ingest(engine)
+    await ingest.queue.start()
+    await engine.create("default", ingest.queue.encoder.embedding)
+    intake = Intake(ingest.pipeline, Budget(16, 1 << 20), 1 << 16, 10)
+
+    async def parts() -> AsyncIterator[Part]:
+        for n in range(6):
+            yield Header(f"c{n}", "default", f"d{n}", media_type="text/plain")
+            yield f"Small document number {n}.".encode()
+            yield End()
+
+    states: list[str] = []
+    async for report in intake.run(parts()):
+        assert report.state != "committed" or engine.go.is_set()
+        states.append(report.state)
+        if states.count("embedded") == 6:
+            engine.go.set()
+    assert states.count("committed") == 6
+    assert [len(group) for group in engine.groups] == [1, 5]
+    assert set(await ingest.stored()) == {f"d{n}" for n in range(6)}
     await ingest.queue.stop()
