@@ -11,7 +11,7 @@ import numpy as np
 
 from citemesh.errors import CiteMeshError, NotFound, PreconditionFailed
 from services.retrieval.commits import Commits
-from services.retrieval.embedding.encoder import in_context
+from services.retrieval.embedding.encoder import LateEncoder, in_context
 from services.retrieval.embedding.queue import EmbeddingQueue
 from services.retrieval.engine import DocumentInfo, Engine, NewDocument, TokenVectors, Vector
 from services.retrieval.ingest.chunk import ChunkSize, TokenCounter
@@ -123,7 +123,13 @@ class Pipeline:
 
     async def _cut(self, read: Sequence[tuple[DocumentInfo, Parsed]]) -> list[Draft | IngestFault]:
         """Documents cut into chunks; a fault for one without text."""
-        return await self._embeddings.in_thread(_drafts, read, self._embeddings.encoder, self._size)
+        return await self._embeddings.in_thread(_drafts, read, self._embeddings.encoder, self._fitting)
+
+    @property
+    def _fitting(self) -> ChunkSize:
+        """The size that is wanted, as far as the model reads so much."""
+        encoder = self._embeddings.encoder
+        return self._size.within(encoder.room) if isinstance(encoder, LateEncoder) else self._size
 
     async def _enriched(self, drafts: Sequence[Draft]) -> list[NewDocument]:
         """Vectors and token ids of the chunks of several documents, made at once."""
@@ -153,7 +159,9 @@ class Pipeline:
         """Vectors of the chunks and of their tokens. A window longer than what is read at once has no token vectors."""
         parts = whole(texts)
         if self._size.sliding:
-            parts = await self._embeddings.in_thread(pieces, texts, self._embeddings.encoder, self._size.read_at_once)
+            parts = await self._embeddings.in_thread(
+                pieces, texts, self._embeddings.encoder, self._fitting.read_at_once
+            )
         places = [(said_title(draft.info), chunk.place.headings) for draft in drafts for chunk in draft.chunks]
         seen = [in_context(*places[owner], text) for owner, text in zip(parts.owners, parts.texts, strict=True)]
         vectors, late = await self._portions(seen, list(map(len, parts.texts)))

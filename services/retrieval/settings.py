@@ -78,11 +78,11 @@ class RetrievalSettings(RoomSettings):
         " by its words alone; 1: never.",
     )
     chunk_tokens: int = Field(
-        256,
+        416,
         ge=32,
         le=8192,
-        description="Most tokens of a chunk, as the embedding model counts. What is over the model's own limit, 512 for"
-        " most, is found by its words alone.",
+        description="Most tokens of a chunk, as the embedding model counts. A model that reads less at once has"
+        " smaller ones; of an endpoint's model that is not known, and what is over its limit is found by words alone.",
     )
     chunk_overlap: int = Field(32, ge=0, le=4096, description="Tokens that a chunk repeats of the one before.")
     chunking: Literal["structure", "window"] = Field(

@@ -1,19 +1,24 @@
 """What an embedding model is to this room: plain synchronous Python."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal, Protocol, runtime_checkable
+from unicodedata import east_asian_width
 
 from citemesh.models.token_vectors import CONTEXT_VERSION
 from services.retrieval.engine import Embedding, Vector
 from services.retrieval.ingest.chunk import TokenCounter
 
-__all__ = ["CONTEXT_VERSION", "Encoder", "Ids", "LateEncoder", "Role", "Tokens", "in_context"]
+__all__ = ["CONTEXT_TOKENS", "CONTEXT_VERSION", "Encoder", "Ids", "LateEncoder", "Role", "Tokens", "in_context"]
 
 Role = Literal["query", "passage"]
 Ids = Sequence[int]
 
 _LONGEST_CONTEXT = 200
+CONTEXT_TOKENS = 90
+"""What so many characters of title and headings take at most in English, Chinese or Arabic."""
 
 
 class Encoder(TokenCounter, Protocol):
@@ -62,6 +67,10 @@ class LateEncoder(Protocol):
     def token_vectors_digest(self) -> str:
         """Hash of all that decides token vectors; empty where there are none."""
 
+    @property
+    def room(self) -> int:
+        """Most tokens of a chunk that the model reads whole in the longest context."""
+
     def tokens(self, texts: Sequence[str], own: Sequence[int]) -> list[Tokens]:
         """What the model sees of passages; `own` says how many characters at each one's end are the chunk's own."""
 
@@ -72,4 +81,12 @@ class LateEncoder(Protocol):
 def in_context(title: str, headings: Sequence[str], text: str) -> str:
     """A chunk as it is embedded: under its document's title and its headings, which say what "it" is."""
     context = " > ".join(dict.fromkeys(filter(None, (title, *headings))))
-    return f"{context[:_LONGEST_CONTEXT]}\n{text}" if context else text
+    return f"{_fitting(context)}\n{text}" if context else text
+
+
+def _fitting(context: str) -> str:
+    """As much of it as leaves a model of 512 tokens room for the chunk. Wide characters take twice the tokens."""
+    if len(context) * 2 <= _LONGEST_CONTEXT or context.isascii():
+        return context[:_LONGEST_CONTEXT]
+    widths = accumulate(2 if east_asian_width(character) in "WF" else 1 for character in context[:_LONGEST_CONTEXT])
+    return context[: bisect_right(list(widths), _LONGEST_CONTEXT)]

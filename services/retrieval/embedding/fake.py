@@ -27,6 +27,8 @@ class FakeEncoder:
         self.token_vectors_digest = hashlib.sha256(f"{model}: tokens".encode()).hexdigest()
         self.embedding = Embedding(model, hashlib.sha256(f"{model}:{dimension}".encode()).hexdigest(), dimension)
 
+    room = 8192
+
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens are words of up to eight characters."""
         return [sum(1 for _ in _TOKEN.finditer(text)) for text in texts]

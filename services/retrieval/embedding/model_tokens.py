@@ -7,12 +7,13 @@ from tokenizers import Encoding
 from citemesh.models import PreparedModel
 from citemesh.models.digest import definition, read_json
 from citemesh.models.literal import frame, hidden_names, literal, unknown_id
-from services.retrieval.embedding.encoder import Ids, Role, Tokens
+from services.retrieval.embedding.encoder import CONTEXT_TOKENS, Ids, Role, Tokens
 
 
 class ModelTokens:
     """The tokenizer of a prepared embedding model; control tokens in a text are text.
 
+    room: most tokens of a chunk that are read whole under the longest title and headings.
     pad: id that fills a batch; models that number places by it need their own.
 
     Only the batch calls are used: they let other Python threads run, which `encode` does not.
@@ -24,6 +25,7 @@ class ModelTokens:
         self._tokenizer = literal(model.directory, defined, hidden_names(defined))
         self._before, self._after = frame(self._tokenizer)
         self._room = model.max_tokens - len(self._before) - len(self._after)
+        self.room = max(32, self._room - self.count([model.passage_prefix])[0] - CONTEXT_TOKENS)
         self._unknown = unknown_id(defined)
         self.pad = int(read_json(model.directory / "config.json").get("pad_token_id") or 0)
 

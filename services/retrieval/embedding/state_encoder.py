@@ -23,6 +23,11 @@ class StateEncoder:
         """Hash of all that decides token vectors."""
         return self._packer.digest
 
+    @property
+    def room(self) -> int:
+        """Most tokens of a chunk that the model reads whole in the longest context."""
+        return self._tokens.room
+
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens without special ones."""
         return self._tokens.count(texts)

