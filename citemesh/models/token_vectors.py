@@ -18,7 +18,8 @@ from citemesh.models.vector_layout import HEADER, MOST_DIMENSIONS, MOST_TOKENS, 
 __all__ = ["CONTEXT_VERSION", "MOST_DIMENSIONS", "MOST_TOKENS", "StoredVectors", "digest_of", "pack", "unpack"]
 
 CONTEXT_VERSION = 2
-"""Changes whenever the same chunk would be embedded as another text: under its title, if it has one, and headings, as version 2."""
+"""Changes whenever the same chunk would be embedded as another text. Version 2: under its title, if it has one, and
+headings."""
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.uint32]
