@@ -64,7 +64,16 @@ async def measure(options: Options) -> Found:
                 for system, each in answers.items()
             }
             report(judged, found[name], options.seed)
+            write(found, options)  # after each set, since the next may end the run
     return found
+
+
+def write(found: Found, options: Options) -> None:
+    """The files that were asked for, of the sets that are done."""
+    if options.json:
+        options.json.write_text(json.dumps(as_json(found), indent=1) + "\n", encoding="utf-8")
+    if options.chart:
+        options.chart.write_text(drawn(found, options.seed), encoding="utf-8")
 
 
 def chosen(judged: JudgedSet, options: Options) -> JudgedSet:
@@ -176,10 +185,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for line in [] if given.quick else unmet(found):
         show.out.print(f"- MISSED {line}", markup=False)
     show.out.print(machine().line(), style="dim", markup=False)
-    if given.json:
-        given.json.write_text(json.dumps(as_json(found), indent=1) + "\n", encoding="utf-8")
-    if given.chart:
-        given.chart.write_text(drawn(found, given.seed), encoding="utf-8")
     return 0
 
 
