@@ -384,7 +384,7 @@ async def test_a_cancelled_table_keeps_whole_rows_and_can_be_gone_on_with(tmp_pa
 
         async def put_many(self, documents: Sequence[NewDocument]) -> int:
             self.puts += len(documents)
-            if self.puts > 300:
+            if self.puts > 300 and not self.reached.is_set():
                 self.reached.set()
                 await asyncio.Event().wait()
             return await super().put_many(documents)
