@@ -25,7 +25,7 @@ WAIT_S = 30
 
 def saved_page(size: int) -> bytes:
     """A web page of so many bytes as a browser saves it, with its picture inside."""
-    head, tail = b"<h1>Pump</h1><p>It runs at 40 bar.</p><img src='data:image/png;base64,", b"'>"
+    head, tail = b"<h1>Winch</h1><p>It lifts nine tonnes.</p><img src='data:image/png;base64,", b"'>"
     picture = base64.b64encode(random.Random(size).randbytes((size - len(head) - len(tail)) * 3 // 4 - 3))
     return head + picture + b"A" * (size - len(head) - len(tail) - len(picture)) + tail
 
@@ -48,16 +48,16 @@ async def test_forty_megabytes_pass_and_are_not_held(fake_mesh: RunningMesh, htt
     page = saved_page(40_000_000)
     await http.post("/v1/documents", content=saved_page(2 * MIB))  # what a first upload loads isn't the document's
     before = {program: peak_mib(fake_mesh, program) for program in ("gateway", "gateway-sidecar")}
-    reply = await http.post("/v1/documents", content=page, params={"filename": "pump.html"})
+    reply = await http.post("/v1/documents", content=page, params={"filename": "winch.html"})
     assert reply.status_code == 201, reply.text
     [sent] = reply.json()["documents"]
     for program, mib in before.items():
         assert peak_mib(fake_mesh, program) - mib < HELD_MIB, program
-    again = await http.post("/v1/documents", content=in_parts(page), params={"filename": "pump.html"})
+    again = await http.post("/v1/documents", content=in_parts(page), params={"filename": "winch.html"})
     assert again.json()["documents"][0]["state"] == "unchanged"
     path = f"/v1/documents/{sent['document_id']}"
     found = (await http.get(path, params={"text": "true"})).json()
-    assert (found["size_bytes"], "40 bar" in found["text"]) == (len(page), True)
+    assert (found["size_bytes"], "nine tonnes" in found["text"]) == (len(page), True)
     assert (await http.delete(path)).status_code == 200
 
 
@@ -157,7 +157,7 @@ async def test_a_page_of_a_named_origin_may_ask(fake_mesh: RunningMesh, browser:
         assert {"authorization", "*"} <= set(allowed), "the wildcard alone leaves authorization out"
         assert "access-control-allow-credentials" not in asked.headers
     key = {"authorization": f"Bearer {fake_mesh.stack.key}", "origin": ORIGIN}
-    reply = await browser.post("/v1/query", json={"query": "What runs at 40 bar?"}, headers=key)
+    reply = await browser.post("/v1/query", json={"query": "What lifts nine tonnes?"}, headers=key)
     assert (reply.status_code, reply.headers.get_list("access-control-allow-origin")) == (200, [ORIGIN])
 
 

@@ -111,11 +111,11 @@ def test_turns_in_a_row_are_one_and_an_answer_without_a_question_is_left_out() -
 @pytest.mark.parametrize("filler", ["What about x ? ", "A-B-C ", "it ", "水泵的", "x" * 50, "Of The De La "])
 def test_a_huge_history_takes_no_time(filler: str) -> None:
     text = (filler * 40_000)[:32_768]
-    started = time.process_time()
+    started = time.thread_time()
     past = told([("user", text), ("assistant", text)] * 50)
     standalone(text, past)
     standalone("How old is it?", past)
-    assert time.process_time() - started < 2.0
+    assert time.thread_time() - started < 2.0
 
 
 @given(st.lists(st.tuples(st.text(max_size=200), st.text(max_size=200)), max_size=6), st.integers(0, 100))

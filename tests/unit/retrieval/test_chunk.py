@@ -122,9 +122,9 @@ def test_large_and_hostile_texts_are_cut_in_linear_time(source: str) -> None:
     assert pieces
 
     def seconds(part: str) -> float:
-        started = time.process_time()
+        started = time.thread_time()
         chunk(markdown.parse(part), COUNTER, ChunkSize(256, 32))
-        return time.process_time() - started
+        return time.thread_time() - started
 
     quarter = min(seconds(source[: len(source) // 4]) for _ in range(2))
     assert seconds(source) < 12 * quarter + 0.2

@@ -115,13 +115,13 @@ def test_real_passages_fold_with_their_copies_only() -> None:
 
 
 def test_a_huge_text_is_signed_in_time() -> None:
-    started = time.process_time()
+    started = time.thread_time()
     assert len(near.signature("never the same " * 40_000)) == len(SIGNED)
-    assert time.process_time() - started < 5
+    assert time.thread_time() - started < 5
 
 
 def test_folding_a_thousand_is_bounded() -> None:
     signed = [near.signature(" ".join(words_of(30, seed))) for seed in range(1000)]
-    started = time.process_time()
+    started = time.thread_time()
     assert len(near.fold(signed, most=1000)) == 1000
-    assert time.process_time() - started < 2
+    assert time.thread_time() - started < 2
