@@ -186,7 +186,7 @@ def raw_index(path: Path) -> Any:
         index = _faiss.read_index(_faiss.PyCallbackIOReader(file.read))
     inner = _faiss.downcast_index(index.index)
     if isinstance(inner, faiss.IndexHNSW):
-        inner.hnsw.efSearch = IndexChoice().ef_search
+        inner.hnsw.efSearch = IndexChoice().candidates(index.ntotal)
     return index
 
 

@@ -135,7 +135,13 @@ class RetrievalSettings(RoomSettings):
     )
     index_links: int = Field(32, ge=16, le=128, description="Neighbours of a vector in the graph.")
     index_ef_construction: int = Field(80, ge=8, le=2000, description="Candidates while the graph is built.")
-    index_ef_search: int = Field(96, ge=1, le=10_000, description="Candidates while the graph is searched.")
+    index_ef_search: int = Field(
+        96,
+        ge=1,
+        le=10_000,
+        description="Candidates while a graph of up to 100,000 is searched; a larger one takes more, as the root of its"
+        " size.",
+    )
     index_probes: float = Field(0.05, gt=0, le=1, description="Share of the inverted lists that are searched.")
     index_device: Literal["cpu", "gpu"] = Field(
         "cpu", description="Where a large index is searched; gpu needs the package faiss-gpu."

@@ -9,6 +9,7 @@ import faiss
 Kind = Literal["auto", "flat", "hnsw", "ivf"]
 _HYSTERESIS = 0.5
 _TRAINING_PER_LIST = 64
+_EF_UP_TO = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class IndexChoice:
         hnsw_up_to: most vectors that are kept in a graph, with auto; more go into inverted lists, which build sooner.
         factory: a FAISS factory string instead of hnsw and ivf, such as "HNSW32,SQ8".
         links: neighbours of a vector in the graph.
-        ef_construction, ef_search: candidates while the graph is built, and while it is searched.
+        ef_construction, ef_search: candidates while the graph is built, and while one of 100,000 is searched.
         probes: share of the inverted lists that are searched.
         gpu: searches on the graphics processors; needs faiss-gpu.
         compact_from: removed vectors from which an index is made anew, where they are a tenth of it.
@@ -39,6 +40,10 @@ class IndexChoice:
     gpu: bool = False
     compact_from: int = 256
     move_from: int = 256
+
+    def candidates(self, count: int) -> int:
+        """Candidates while a graph of so many is searched: as the root of its size, or large ones would lose recall."""
+        return round(self.ef_search * math.sqrt(max(1.0, count / _EF_UP_TO)))
 
     def wanted(self, count: int, now: str = "") -> str:
         """Name of the kind for so many vectors; one that is in use is left only at half the size that it began at."""

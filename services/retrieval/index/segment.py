@@ -93,7 +93,7 @@ class Segment:
     def _parameters(self, limit: int, among: Members | None, thorough: bool) -> Any:
         selector = None if among is None else among.selector()
         if _is_graph(self._inner):
-            wide = max(self._choice.ef_search, limit) * (1 if among is None else 2)
+            wide = max(self._choice.candidates(len(self)), limit) * (1 if among is None else 2)
             return _faiss.SearchParametersHNSW(sel=selector, efSearch=wide)
         if isinstance(self._inner, faiss.IndexIVF):
             lists = self._inner.nlist

@@ -249,3 +249,8 @@ def test_a_waiting_writer_goes_before_new_readers() -> None:
     writer.join(5)
     reader.join(5)
     assert order == ["write", "read"]
+
+
+def test_a_graph_of_more_is_searched_wider() -> None:
+    choice = IndexChoice(ef_search=96)
+    assert [choice.candidates(count) for count in (1, 50_000, 100_000, 400_000, 1_000_000)] == [96, 96, 96, 192, 304]
