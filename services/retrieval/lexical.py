@@ -13,8 +13,8 @@ from itertools import islice, pairwise
 
 from services.retrieval import lexical_arabic
 
-VERSION = 2
-"""Changes whenever the same text would give other words: the index is then built anew."""
+VERSION = 3
+"""Changes whenever the same text would give other words, or words of another weight: the index is then built anew."""
 
 TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
 """How FTS5 reads `indexed` texts: at spaces only, as vowels of Thai or Hindi are marks (M); English without endings."""
