@@ -1,11 +1,12 @@
 """What a call with many requests sends, and how that call ended."""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Coroutine
+from collections.abc import AsyncIterable, AsyncIterator
 from typing import Any
 
 import grpc
 
+from citemesh.client.ended import status_of
 from citemesh.kit.wire import ACCEPTED
 
 # How long the status of a call may still be on its way after a write into it has failed.
@@ -57,26 +58,10 @@ class Sent:
             raise
 
     def _keep(self, call: Any) -> None:
-        status = grpc.aio.AioRpcError(
-            _at_once(call.code()),
-            _at_once(call.initial_metadata()),
-            _at_once(call.trailing_metadata()),
-            _at_once(call.details()),
-            None,
-        )
+        status = status_of(call)
         if not self._status.done() and not _is_failed_write(status):
             self._status.set_result(status)
 
 
 def _is_failed_write(error: grpc.aio.AioRpcError) -> bool:
     return error.code() is grpc.StatusCode.INTERNAL and error.details() == _FAILED_WRITE
-
-
-def _at_once(answer: Coroutine[Any, Any, Any]) -> Any:
-    """What a coroutine answers that has nothing left to wait for: a callback can't await it."""
-    try:
-        answer.send(None)
-    except StopIteration as done:
-        return done.value
-    answer.close()
-    raise RuntimeError("the call is not done")

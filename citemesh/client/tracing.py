@@ -13,6 +13,8 @@ from grpc.aio import ClientCallDetails, Metadata
 from opentelemetry.propagate import inject
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, get_tracer, set_span_in_context
 
+from citemesh.client.ended import status_of
+
 tracer = get_tracer("citemesh.client")
 # Probes come every second or so and would drown the traces of real calls.
 UNTRACED = ("/grpc.health.",)
@@ -75,13 +77,11 @@ def _carrying(details: ClientCallDetails, span: Span) -> ClientCallDetails:
 
 
 def _finish(span: Span, call: Any) -> None:
-    # The core call knows its status once it is done; asking for it would need a coroutine.
+    status = status_of(call)
+    # Who cancelled it only the core call knows.
     core = getattr(call, "_cython_call", None)
-    status = getattr(core, "_status", None)
-    code = status.code() if status is not None else (1 if call.cancelled() else 0)
-    kind = next((known for known in grpc.StatusCode if known.value[0] == code), grpc.StatusCode.UNKNOWN)
-    ours = kind is grpc.StatusCode.CANCELLED and core is not None and core.is_locally_cancelled()
-    _end(span, kind, status.details() or "" if status is not None else "", ours)
+    ours = status.code() is grpc.StatusCode.CANCELLED and core is not None and core.is_locally_cancelled()
+    _end(span, status.code(), status.details() or "", ours)
 
 
 def _end(span: Span, code: grpc.StatusCode, details: str, ours: bool = False) -> None:
