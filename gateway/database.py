@@ -21,13 +21,15 @@ class Database:
     Args:
         path: the file, in a directory of its own, which is made for its owner alone.
         what: what is kept in it, for errors, such as ``threads``.
-        prepare: makes the tables where there are none; raises PreconditionFailed for those of another version.
+        tables: statements that make the tables where there are none.
+        version: of the tables; a file with those of another one is refused.
     """
 
-    def __init__(self, path: Path, what: str, prepare: Callable[[sqlite3.Connection], None]) -> None:
+    def __init__(self, path: Path, what: str, tables: str, version: int) -> None:
         self._path = path
         self._what = what
-        self._prepare = prepare
+        self._tables = tables
+        self._version = version
         self._pool = ThreadPoolExecutor(1, what)
         self._connection: sqlite3.Connection | None = None
 
@@ -69,6 +71,17 @@ class Database:
             fault = f"{self._path} can't be used: {error}"
             remedy = "set threads_dir to a directory of its own"
             raise PreconditionFailed(f"{self._what.upper()}_FILE", fault, remedy) from error
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
+            connection.execute(f"PRAGMA {pragma}")
+        found = connection.execute("PRAGMA user_version").fetchone()[0]
+        if found == 0:
+            connection.executescript(f"BEGIN; {self._tables} PRAGMA user_version = {self._version}; COMMIT")
+        elif found != self._version:
+            fault = f"the {self._what} are of version {found}, this program reads {self._version}"
+            remedy = "use the program that wrote them, or another threads_dir"
+            raise PreconditionFailed(f"{self._what.upper()}_VERSION", fault, remedy)
 
     async def _run(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)

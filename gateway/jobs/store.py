@@ -19,7 +19,7 @@ class JobStore:
     """Keeps jobs in one SQLite file. What a method returned from survives the process's sudden end."""
 
     def __init__(self, directory: Path, bounds: Bounds | None = None, clock: Callable[[], float] = time.time) -> None:
-        self._database = Database(directory / "jobs.db", "jobs", table.prepare)
+        self._database = Database(directory / "jobs.db", "jobs", table.TABLES, table.VERSION)
         self._bounds = bounds or Bounds()
         self._clock = clock
 

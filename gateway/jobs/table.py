@@ -38,18 +38,6 @@ _COLUMNS = f"{_HEAD}, status, created, started, ended, tries, response, error"
 _MINE = "tenant = ? AND subject = ?"
 
 
-def prepare(connection: sqlite3.Connection) -> None:
-    """Makes the table where there is none. Raises PreconditionFailed for one of another version."""
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
-        connection.execute(f"PRAGMA {pragma}")
-    found = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found == 0:
-        connection.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT")
-    elif found != VERSION:
-        fault = f"the jobs are of version {found}, this program reads {VERSION}"
-        raise PreconditionFailed("JOBS_VERSION", fault, "use the program that wrote them, or another threads_dir")
-
-
 def add(connection: sqlite3.Connection, job_id: str, asked: Asked, now: int, bounds: Bounds) -> Job:
     """A new job, or the one that was made under the same key. Raises Overloaded, PreconditionFailed."""
     owner = (asked.owner.tenant, asked.owner.subject)

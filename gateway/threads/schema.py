@@ -1,9 +1,5 @@
 """The tables that threads are kept in."""
 
-import sqlite3
-
-from citemesh.errors import PreconditionFailed
-
 VERSION = 1
 TABLES = """
 CREATE TABLE threads (
@@ -25,17 +21,3 @@ CREATE TABLE turns (
 CREATE TABLE clock (last INTEGER NOT NULL) STRICT;
 INSERT INTO clock VALUES (0);
 """
-
-
-def prepare(connection: sqlite3.Connection) -> None:
-    """Makes the tables where there are none. Raises PreconditionFailed for those of another version."""
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA secure_delete = ON")
-    found = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found == 0:
-        connection.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT")
-    elif found != VERSION:
-        fault = f"the threads are of version {found}, this program reads {VERSION}"
-        raise PreconditionFailed("THREADS_VERSION", fault, "use the program that wrote them, or another threads_dir")

@@ -20,7 +20,7 @@ class ThreadStore:
     """Keeps threads in one SQLite file. What a method returned from survives the process's sudden end."""
 
     def __init__(self, directory: Path, bounds: Bounds) -> None:
-        self._database = Database(directory / "threads.db", "threads", schema.prepare)
+        self._database = Database(directory / "threads.db", "threads", schema.TABLES, schema.VERSION)
         self._bounds = bounds
 
     async def open(self) -> None:
