@@ -14,7 +14,6 @@ What is right comes from labels, never from the check itself (docs/quality.md te
 behind their sidecars.
 """
 
-import argparse
 import asyncio
 import random
 import sys
@@ -31,6 +30,7 @@ from bench.citing.model import Kept
 from bench.citing.sentences import Citer, Judged
 from bench.citing.ways import cited_of
 from bench.common import show
+from bench.common.args import keep
 from bench.common.meshes import bench_mesh, insider, state_dir
 from bench.common.report import Aim, Prediction, Question, Report, Table
 from bench.common.run import run
@@ -207,13 +207,9 @@ def _share(spent: Sequence[cost.Spent], part: Sequence[float], seed: int) -> Est
 
 
 def main() -> int:
-    """Reads --keep, and leaves the rest to what benches share."""
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--keep", type=Path, metavar="DIR")
-    given, rest = parser.parse_known_args()
-    if given.keep:
-        given.keep.mkdir(parents=True, exist_ok=True)
-    return run("citations", __doc__ or "", list(FIGURES.values()), Bench(given.keep).measure, rest)
+    """Runs the bench; `--keep DIR` beside what benches share."""
+    kept, rest = keep()
+    return run("citations", __doc__ or "", list(FIGURES.values()), Bench(kept).measure, rest)
 
 
 if __name__ == "__main__":

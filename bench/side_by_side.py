@@ -14,7 +14,6 @@ model has, and with as many as there are cores; the figures compare with the one
 `--keep DIR` keeps the mesh's store, so that documents are embedded once.
 """
 
-import argparse
 import asyncio
 import json
 import random
@@ -34,6 +33,7 @@ from bench.citing.answers import states
 from bench.citing.told import One
 from bench.citing.ways import claims_of
 from bench.common import meshes, show
+from bench.common.args import keep
 from bench.common.machine import cores, require_memory
 from bench.common.report import Aim, Cell, Prediction, Question, Report, Table
 from bench.common.run import run, shuffled
@@ -320,13 +320,9 @@ def _row(asked: Sequence[Asked], each: Sequence[Got]) -> list[Cell]:
 
 
 def main() -> int:
-    """Reads --keep, and leaves the rest to what benches share."""
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--keep", type=Path, metavar="DIR")
-    given, rest = parser.parse_known_args()
-    if given.keep:
-        given.keep.mkdir(parents=True, exist_ok=True)
-    return run("side_by_side", __doc__ or "", list(FIGURES.values()), Bench(given.keep).measure, rest)
+    """Runs the bench; `--keep DIR` beside what benches share."""
+    kept, rest = keep()
+    return run("side_by_side", __doc__ or "", list(FIGURES.values()), Bench(kept).measure, rest)
 
 
 if __name__ == "__main__":

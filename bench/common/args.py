@@ -27,6 +27,16 @@ class Options:
         return quick if self.quick else whole
 
 
+def keep() -> tuple[Path | None, list[str]]:
+    """Reads --keep, and makes its directory; what else the command line has is left to `options`."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--keep", type=Path, metavar="DIR")
+    given, rest = parser.parse_known_args()
+    if given.keep:
+        given.keep.mkdir(parents=True, exist_ok=True)
+    return given.keep, rest
+
+
 def options(about: str, arguments: Sequence[str] | None = None) -> Options:
     """Reads the command line; ends the process with a message where it is wrong."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)

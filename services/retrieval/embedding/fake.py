@@ -22,12 +22,12 @@ class FakeEncoder:
         unreadable: characters that it takes for unknown, for trying what happens then.
     """
 
+    room = 8192
+
     def __init__(self, dimension: int = 64, model: str = "fake", unreadable: str = "") -> None:
         self._unreadable = frozenset(unreadable)
         self.token_vectors_digest = hashlib.sha256(f"{model}: tokens".encode()).hexdigest()
         self.embedding = Embedding(model, hashlib.sha256(f"{model}:{dimension}".encode()).hexdigest(), dimension)
-
-    room = 8192
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens are words of up to eight characters."""
