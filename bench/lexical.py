@@ -31,6 +31,11 @@ TANTIVY = Question(
 BM25S = Question(
     "bm25s - FTS5, all sets", "nDCG@10", Prediction(-0.01, 0.01, "as above, with titles inside of the text")
 )
+RAREST = Question(
+    "rarest words - FTS5, all sets",
+    "nDCG@10",
+    Prediction(-0.02, 0.0, "words that a fifth of the passages hold tell little"),
+)
 CHANGES = 30
 
 
@@ -63,7 +68,7 @@ async def measure(report: Report) -> None:
     found_larger = {kind.name: _measured(kind, chosen, changes=3) for kind in KINDS}
     report.tables.append(_table(chosen, found_larger, judge_it=False))
     seed = report.options.seed
-    for question, name in ((TANTIVY, "tantivy"), (BM25S, "bm25s")):
+    for question, name in ((TANTIVY, "tantivy"), (BM25S, "bm25s"), (RAREST, "SQLite FTS5, rarest words")):
         report.answer(question, difference(_all(found, name), _all(found, "SQLite FTS5"), seed, _mean))
 
 
@@ -139,4 +144,4 @@ def _mean(values: Sequence[float]) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(run("lexical", __doc__ or "", [TANTIVY, BM25S], measure))
+    sys.exit(run("lexical", __doc__ or "", [TANTIVY, BM25S, RAREST], measure))

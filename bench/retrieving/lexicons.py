@@ -1,4 +1,4 @@
-"""Three ways to keep a lexical index, behind one contract: what the service has, and two that it could have.
+"""Ways to keep and ask a lexical index, behind one contract: what the service does, and two that it could have.
 
 All index the same words (`services.retrieval.lexical`), English ones without their endings, titles in a field of their
 own. None of them is given a query's common words, as the service leaves them out.
@@ -14,7 +14,10 @@ import Stemmer
 import tantivy
 
 from services.retrieval import lexical
+from services.retrieval.store.postings import MOST, Postings
 
+_COLLECTION = 1
+_A_MILLION = 1_000_000
 Row = tuple[int, str, str]
 """Number, title, text."""
 Ranked = list[tuple[int, float]]
@@ -47,14 +50,18 @@ class Fts5:
         self._connection = sqlite3.connect(folder / "fts.db", isolation_level=None)
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = FULL")
-        self._connection.execute(f'CREATE VIRTUAL TABLE l USING fts5(headings, body, tokenize="{lexical.TOKENIZER}")')
-        self._connection.execute("INSERT INTO l(l, rank) VALUES ('rank', ?)", (f"bm25({title_weight}, 1.0)",))
+        self._connection.execute(
+            f'CREATE VIRTUAL TABLE lexicon_1 USING fts5(headings, body, tokenize="{lexical.TOKENIZER}")'
+        )
+        self._connection.execute(
+            "INSERT INTO lexicon_1(lexicon_1, rank) VALUES ('rank', ?)", (f"bm25({title_weight}, 1.0)",)
+        )
 
     def put(self, rows: Sequence[Row]) -> None:
         """Adds rows in one transaction."""
         self._connection.execute("BEGIN")
         self._connection.executemany(
-            "INSERT OR REPLACE INTO l (rowid, headings, body) VALUES (?, ?, ?)",
+            "INSERT OR REPLACE INTO lexicon_1 (rowid, headings, body) VALUES (?, ?, ?)",
             [(number, lexical.indexed(title), lexical.indexed(text)) for number, title, text in rows],
         )
         self._connection.execute("COMMIT")
@@ -62,20 +69,41 @@ class Fts5:
     def delete(self, numbers: Sequence[int]) -> None:
         """Takes rows out in one transaction."""
         self._connection.execute("BEGIN")
-        self._connection.executemany("DELETE FROM l WHERE rowid = ?", [(number,) for number in numbers])
+        self._connection.executemany("DELETE FROM lexicon_1 WHERE rowid = ?", [(number,) for number in numbers])
         self._connection.execute("COMMIT")
 
     def search(self, query: str, most: int) -> Ranked:
         """As the service searches."""
-        expression = lexical.match_expression(query)
-        if not expression:
+        terms = self._terms(query)
+        if not terms:
             return []
-        sql = "SELECT rowid, -rank FROM l WHERE l MATCH ? ORDER BY rank, rowid LIMIT ?"
-        return self._connection.execute(sql, (expression, most)).fetchall()
+        sql = "SELECT rowid, -rank FROM lexicon_1 WHERE lexicon_1 MATCH ? ORDER BY rank, rowid LIMIT ?"
+        return self._connection.execute(sql, (" OR ".join(terms), most)).fetchall()
 
     def close(self) -> None:
         """Closes the database."""
         self._connection.close()
+
+    def _terms(self, query: str) -> list[str]:
+        return lexical.terms(query)
+
+
+class Fts5Rarest(Fts5):
+    """The same, asked for the rarest words alone, as the service asks a million passages by its settings' default."""
+
+    name = "SQLite FTS5, rarest words"
+
+    def put(self, rows: Sequence[Row]) -> None:
+        """Adds rows; the first ones say how many the words of a query may have together."""
+        super().put(rows)
+        connection = self._connection
+        if connection.execute("SELECT COUNT(*) FROM sqlite_master WHERE name = 'collections'").fetchone() == (0,):
+            connection.execute("CREATE TABLE collections (id INTEGER, chunks INTEGER)")
+            connection.execute("INSERT INTO collections VALUES (?, ?)", (_COLLECTION, len(rows)))
+            self._postings = Postings(len(rows) * MOST // _A_MILLION)
+
+    def _terms(self, query: str) -> list[str]:
+        return self._postings.affordable(self._connection, _COLLECTION, super()._terms(query))
 
 
 class Tantivy:
@@ -184,7 +212,7 @@ class Bm25s:
         self._known = self._index.vocab_dict
 
 
-KINDS = (Fts5, Tantivy, Bm25s)
+KINDS = (Fts5, Fts5Rarest, Tantivy, Bm25s)
 
 
 def bytes_of(paths: Iterable[Path]) -> int:

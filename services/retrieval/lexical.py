@@ -62,12 +62,16 @@ def indexed(text: str) -> str:
 
 
 def match_expression(query: str) -> str:
-    """An FTS5 expression that finds any of a query's words; empty where it has none.
+    """An FTS5 expression that finds any of a query's words; empty where it has none."""
+    return " OR ".join(terms(query))
+
+
+def terms(query: str) -> list[str]:
+    """An FTS5 expression for each word of a query.
 
     Words are quoted, so nothing in a query is syntax. A single character of an unspaced script is a prefix search.
     """
-    quoted = (f'"{word}"*' if _is_single(word) else f'"{word}"' for word in query_words(query))
-    return " OR ".join(quoted)
+    return [f'"{word}"*' if _is_single(word) else f'"{word}"' for word in query_words(query)]
 
 
 def query_words(query: str) -> tuple[str, ...]:

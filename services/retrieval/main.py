@@ -130,6 +130,7 @@ def engine_of(settings: RetrievalSettings) -> Engine:
         index=index_of(settings),
         index_threads=settings.index_threads,
         near_duplicate=settings.near_duplicate,
+        lexical_postings=settings.lexical_postings,
     )
 
 

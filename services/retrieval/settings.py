@@ -102,6 +102,13 @@ class RetrievalSettings(RoomSettings):
         0.8, gt=0, le=1, description="Share of equal runs of words from which passages are folded into one result."
     )
     candidates: int = Field(100, ge=10, le=10_000, description="Fewest chunks that each part of a hybrid search ranks.")
+    lexical_postings: int = Field(
+        200_000,
+        ge=1000,
+        le=1_000_000_000,
+        description="Passages that a query's words may have together; of a larger collection its commonest words are"
+        " not asked for, so that a search by words takes no longer as it grows.",
+    )
     most_document_mib: int = Field(64, ge=1, le=1024, description="Largest document that is taken in, in MiB.")
     documents_at_once: int = Field(16, ge=1, le=1024, description="Documents worked on at once, over all streams.")
     documents_mib: int = Field(256, ge=1, le=65536, description="Memory for documents on their way in, in MiB.")

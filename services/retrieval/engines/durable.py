@@ -37,6 +37,7 @@ from services.retrieval.store import tokens as tokens_of
 from services.retrieval.store.collections import Row
 from services.retrieval.store.database import Database, Transaction
 from services.retrieval.store.lock import StoreLock
+from services.retrieval.store.postings import MOST as MOST_POSTINGS
 
 T = TypeVar("T")
 
@@ -55,6 +56,7 @@ class DurableEngine:
         index_threads: int = 1,
         near_duplicate: float = near.THRESHOLD,
         snapshots: Path | None = None,
+        lexical_postings: int = MOST_POSTINGS,
     ) -> None:
         self._directory = directory
         self._copies = snapshots or directory.parent / "snapshots"
@@ -64,7 +66,7 @@ class DurableEngine:
         self._indexes = IndexKeeper(directory, snapshot_after, index or IndexChoice())
         self._tender: IndexTender | None = None
         self._index_threads = index_threads
-        self._search = DurableSearch(self._indexes, weights, candidates, near_duplicate)
+        self._search = DurableSearch(self._indexes, weights, candidates, near_duplicate, lexical_postings)
         self._database: Database | None = None
 
     async def open(self) -> None:

@@ -7,7 +7,7 @@ from itertools import islice
 
 import numpy as np
 
-from services.retrieval import near
+from services.retrieval import lexical, near
 from services.retrieval.engine import Duplicate, Found, Mode, Query, Results, Vector
 from services.retrieval.fuse import Fused, Scores, Weights, unrelated
 from services.retrieval.index.drawn import Drawn
@@ -15,6 +15,7 @@ from services.retrieval.index.keeper import IndexKeeper
 from services.retrieval.store import chunks, collections, signatures, words
 from services.retrieval.store import vectors as stored
 from services.retrieval.store.collections import Row
+from services.retrieval.store.postings import Postings
 from services.retrieval.ways import ordered, way
 
 _TRIES = 3
@@ -41,14 +42,18 @@ class DurableSearch:
     Args:
         candidates: fewest chunks that each part of a hybrid search ranks.
         near_duplicate: similarity from which chunks are folded into one.
+        lexical_postings: passages that the words of a query may have together.
     """
 
-    def __init__(self, indexes: IndexKeeper, weights: Weights, candidates: int, near_duplicate: float) -> None:
+    def __init__(
+        self, indexes: IndexKeeper, weights: Weights, candidates: int, near_duplicate: float, lexical_postings: int
+    ) -> None:
         self._near_duplicate = near_duplicate
         self._indexes = indexes
         self._drawn = Drawn()
         self._weights = weights
         self._candidates = candidates
+        self._postings = Postings(lexical_postings)
 
     def run(self, connection: sqlite3.Connection, queries: Sequence[Query]) -> tuple[Results, ...]:
         """Answers all from one state of the store; done again where a change overtook it."""
@@ -150,7 +155,13 @@ class DurableSearch:
         if asked.mode == "dense":
             return {}
         most = max(limit, _LEXICAL_DEPTH) if asked.mode == "hybrid" else limit
-        return words.scores(connection, asked.row.id, asked.query.text, asked.query.filter, most)
+        query, collection = asked.query, asked.row.id
+        terms = lexical.terms(query.text)
+        affordable = self._postings.affordable(connection, collection, terms)
+        found = words.scores(connection, collection, affordable, query.filter, most)
+        if len(found) < query.top_k and len(affordable) < len(terms):  # what is there is found, if it takes longer
+            found = words.scores(connection, collection, terms, query.filter, most)
+        return found
 
     def _folded(self, connection: sqlite3.Connection, query: Query, ranked: Sequence[Fused]) -> _Groups:
         """At most top_k, each with its near-duplicates; no more is looked at than has to be."""

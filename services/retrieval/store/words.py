@@ -36,12 +36,13 @@ def index_anew(connection: sqlite3.Connection, collection: int) -> None:
     connection.executemany(f"INSERT INTO {lexicon(collection)} (rowid, headings, body) VALUES (?, ?, ?)", found)
 
 
-def scores(connection: sqlite3.Connection, collection: int, query: str, chosen: Filter, limit: int) -> dict[int, float]:
-    """BM25 of the best chunks that pass a filter, by number; higher is better."""
-    expression = lexical.match_expression(query)
-    if not expression:
+def scores(
+    connection: sqlite3.Connection, collection: int, terms: Sequence[str], chosen: Filter, limit: int
+) -> dict[int, float]:
+    """BM25 of the best chunks that hold any of a query's terms and pass a filter, by number; higher is better."""
+    if not terms:
         return {}
-    table = lexicon(collection)
+    table, expression = lexicon(collection), " OR ".join(terms)
     if chosen.empty:
         sql = f"SELECT rowid, -rank FROM {table} WHERE {table} MATCH ? ORDER BY rank, rowid LIMIT ?"
         return dict(connection.execute(sql, (expression, limit)).fetchall())
