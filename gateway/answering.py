@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Sequence
+from dataclasses import replace
 
 from opentelemetry import trace
 
@@ -47,6 +48,8 @@ class Answering:
 
     async def _ask(self, question: Question, emit: Emit) -> None:
         check(question)
+        if deadline.current().anew:
+            question = replace(question, skip_cache=True)
         priority = Priority(deadline.current_priority())
         ends = Deadline.after(deadline.remaining_s(self._timeout_s))
         with tracer.start_as_current_span("citemesh.ask") as span:

@@ -23,6 +23,9 @@ PRIORITIES = {"interactive": 0, "batch": 1, "background": 2}
 PRIORITY_HEADER = "x-citemesh-priority"
 SUBJECT_HEADER = "x-citemesh-subject"
 TENANT_HEADER = "x-citemesh-tenant"
+CACHE_HEADER = "cache-control"
+ANEW = frozenset(("no-cache", "no-store"))
+"""Of that header's words, those that ask for an answer of now (RFC 9111, section 5.2.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,7 @@ class CallContext:
 
     reach: the collections that the caller's key may reach; None where no policy stands in front to say so.
     collection, shard: what the call is addressed to; empty where it doesn't say. They concern this hop alone.
+    anew: whether the caller takes no answer that was kept. It too concerns this hop alone.
     """
 
     ends_at: float = math.inf
@@ -40,6 +44,7 @@ class CallContext:
     reach: Reach | None = None
     collection: str = ""
     shard: str = ""
+    anew: bool = False
 
 
 _NONE = CallContext()
@@ -96,7 +101,13 @@ def from_headers(headers: Mapping[str, str], timeout_s: float | None) -> CallCon
         None if named is None else Reach.parse(named),
         headers.get(COLLECTION_HEADER, ""),
         headers.get(SHARD_HEADER, ""),
+        asks_anew(headers.get(CACHE_HEADER, "")),
     )
+
+
+def asks_anew(cache_control: str) -> bool:
+    """Whether a `cache-control` header takes no kept answer."""
+    return not ANEW.isdisjoint(word.strip().lower() for word in cache_control.split(","))
 
 
 def to_headers(context: CallContext) -> list[tuple[str, str]]:

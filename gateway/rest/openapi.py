@@ -19,7 +19,8 @@ ERRORS = {"default": {"description": "An error in this API's own shape, with the
 ABOUT = (
     "Answers questions over your documents; every sentence points at what supports it. Every call shows a key, as "
     "`Authorization: Bearer cm_…` or `X-Api-Key: cm_…`. `X-Request-Timeout-Ms` is the call's deadline, "
-    "`X-Citemesh-Priority` its urgency: interactive, batch or background."
+    "`X-Citemesh-Priority` its urgency: interactive, batch or background. `Cache-Control: no-cache` "
+    "takes no kept answer."
 )
 
 

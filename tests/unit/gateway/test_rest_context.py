@@ -62,3 +62,11 @@ async def test_without_headers_nothing_is_assumed() -> None:
 async def test_a_bad_timeout_is_refused() -> None:
     reply = await get({"x-request-timeout-ms": "soon"})
     assert (reply.status_code, reply.json()["error"]["field"]) == (400, "x-request-timeout-ms")
+
+
+@pytest.mark.parametrize(
+    ("header", "anew"),
+    [("no-cache", True), (" No-Store ,max-age=0", True), ("max-age=0", False), ("no-cache-please", False), ("", False)],
+)
+def test_what_takes_no_kept_answer(header: str, anew: bool) -> None:
+    assert deadline.asks_anew(header) is anew
