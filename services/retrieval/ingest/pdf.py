@@ -2,11 +2,15 @@
 
 import re
 from collections.abc import Iterator
+from ctypes import c_double
+from math import pi
 
 import pypdfium2 as pdfium
+from pypdfium2 import raw
 
 from services.retrieval.ingest.parsed import Block, IngestFault, Parsed, clean, paragraphs
-from services.retrieval.ingest.pdf_columns import MOST_BOXES, Character, by_columns, interleaved
+from services.retrieval.ingest.pdf_columns import MOST_BOXES, Box, Character, by_columns, interleaved
+from services.retrieval.ingest.pdf_direction import Glyph, holds_right_to_left, in_reading_order
 
 MAX_PAGES = 10_000
 MAX_CHARACTERS = 64 * 1024 * 1024
@@ -87,7 +91,45 @@ def _text(page: pdfium.PdfTextPage) -> str:
     """A page's text as it is written, or column by column where it is written across them."""
     boxes = [page.get_rect(number) for number in range(min(page.count_rects(), MOST_BOXES))]
     gap = interleaved(boxes)
-    return str(page.get_text_range()) if gap is None else by_columns(_characters(page), gap)
+    if gap is not None:
+        return by_columns(_characters(page), gap)
+    text = str(page.get_text_range())
+    return in_reading_order(_glyphs(page)) if holds_right_to_left(text) else text
+
+
+def _glyphs(page: pdfium.PdfTextPage) -> Iterator[Glyph]:
+    """Characters along their lines, whichever way these go; those that pdfium has no letter for are left out."""
+    x, y = c_double(), c_double()
+    half = ""
+    for number in range(page.count_chars()):
+        text = half + chr(raw.FPDFText_GetUnicode(page, number))
+        half = text if len(text) == 1 and "\ud800" <= text <= "\udfff" else ""
+        if half or (not text.isascii() and raw.FPDFText_HasUnicodeMapError(page, number)):
+            continue
+        raw.FPDFText_GetCharOrigin(page, number, x, y)
+        box = page.get_charbox(number, loose=True)
+        (left, low, right, high), origin = _turned_by(raw.FPDFText_GetCharAngle(page, number), box, (x.value, y.value))
+        yield Glyph(_joined(text), min(left, origin[0]), right, low, high, *origin)
+
+
+def _turned_by(angle: float, box: Box, origin: tuple[float, float]) -> tuple[Box, tuple[float, float]]:
+    """A box and a point as they lie where the page is turned so that its lines go to the right."""
+    left, low, right, high = box
+    x, y = origin
+    match round(2 * angle / pi) % 4:
+        case 0:
+            return box, origin
+        case 1:
+            return (low, -right, high, -left), (y, -x)
+        case 2:
+            return (-right, -high, -left, -low), (-x, -y)
+        case _:
+            return (-high, left, -low, right), (-y, x)
+
+
+def _joined(text: str) -> str:
+    """The character that two halves make; pdfium turns halves round in right-to-left text."""
+    return min(text, text[::-1]).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _characters(page: pdfium.PdfTextPage) -> Iterator[Character]:
