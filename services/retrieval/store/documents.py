@@ -9,6 +9,7 @@ from citemesh.errors import NotFound
 from services.retrieval.domains import domain
 from services.retrieval.engine import DocumentInfo, NewDocument
 from services.retrieval.numbers import number_of
+from services.retrieval.store.listed import listed
 from services.retrieval.store.schema import lexicon
 
 COLUMNS = """d.id, d.document_id, c.name, d.title, d.uri, d.source_type, d.language, d.content_sha256, d.size_bytes,
@@ -16,7 +17,11 @@ d.characters, d.chunks, d.pages, d.table_id, d.ingested_at, d.published_at"""
 _FROM = f"SELECT {COLUMNS} FROM documents d JOIN collections c ON c.id = d.collection"
 
 
-_EITHER = "(d.document_id = :name OR (d.table_id = :name AND d.table_id <> ''))"
+_NAMED = "SELECT id FROM documents WHERE collection = :collection AND document_id = :name"
+# Two looks, each by an index of its own: SQLite answers an OR of the two by reading the whole collection.
+_EITHER = (
+    f"{_NAMED} UNION SELECT id FROM documents WHERE collection = :collection AND table_id = :name AND table_id <> ''"
+)
 
 
 def find(connection: sqlite3.Connection, collection: int, document_id: str) -> tuple[int, DocumentInfo]:
@@ -70,7 +75,7 @@ def make_way(connection: sqlite3.Connection, collection: int, new: DocumentInfo)
     the document of its table's id. Returns the chunks' numbers."""
     removed, _ = _remove(connection, collection, _EITHER, new.document_id)
     if new.table_id:
-        removed += _remove(connection, collection, "d.document_id = :name", new.table_id)[0]
+        removed += _remove(connection, collection, _NAMED, new.table_id)[0]
     return removed
 
 
@@ -80,12 +85,23 @@ def remove_all(connection: sqlite3.Connection, collection: int, ids: Sequence[st
     return {name: chunks for name, (chunks, documents) in found.items() if documents}
 
 
+def read(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, DocumentInfo]:
+    """Documents by number; those that are gone are missing."""
+    rows = connection.execute(
+        f"SELECT {COLUMNS} FROM json_each(?) j CROSS JOIN documents d ON d.id = j.value"
+        " JOIN collections c ON c.id = d.collection",
+        (listed(numbers),),
+    ).fetchall()
+    return dict(zip((row[0] for row in rows), infos(connection, rows), strict=True))
+
+
 def infos(connection: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> list[DocumentInfo]:
     """Documents from rows of COLUMNS, whose metadata is read at once."""
     metadata: dict[int, dict[str, str]] = {int(row[0]): {} for row in rows}
-    marks = ", ".join("?" * len(metadata))
     found = connection.execute(
-        f"SELECT document, key, value FROM metadata WHERE document IN ({marks}) ORDER BY key", list(metadata)
+        "SELECT m.document, m.key, m.value FROM json_each(?) j CROSS JOIN metadata m ON m.document = j.value"
+        " ORDER BY m.document, m.key",
+        (listed(list(metadata)),),
     )
     for number, key, value in found.fetchall():
         metadata[number][key] = value
@@ -101,9 +117,7 @@ def _info(row: tuple[Any, ...], metadata: dict[str, str]) -> DocumentInfo:
 
 def _remove(connection: sqlite3.Connection, collection: int, which: str, name: str) -> tuple[list[int], int]:
     """Numbers of the chunks that went, and how many documents."""
-    named = f"{which} AND d.collection = :collection"
-    values = {"name": name, "collection": collection}
-    rows = connection.execute(f"SELECT d.id FROM documents d WHERE {named}", values).fetchall()
+    rows = connection.execute(which, {"name": name, "collection": collection}).fetchall()
     chunks: list[int] = []
     for row in rows:
         chunks += (it[0] for it in connection.execute("SELECT id FROM chunks WHERE document = ?", row))
