@@ -7,7 +7,7 @@ dimension and of length one, so that an inner product is a cosine.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float32]
 Mode = Literal["hybrid", "dense", "lexical"]
 Fusion = Literal["min-max", "reciprocal-rank"]
+View = Literal["full", "reference"]
 DEFAULT_COLLECTION = "default"
 
 
@@ -52,6 +53,9 @@ class Place:
     end: int
     page: int = 0
     headings: tuple[str, ...] = ()
+
+
+NOWHERE = Place(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,14 @@ class DocumentInfo:
     """Id of the table that it is a row of."""
 
 
+def reference(document_id: str, collection: str) -> DocumentInfo:
+    """A document of which nothing but its name is known."""
+    return DocumentInfo(document_id, collection, "", "", "", "", "", 0, 0, 0, 0, _NEVER)
+
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
 @dataclass(frozen=True, slots=True)
 class NewDocument:
     """A document ready to be kept: vectors has shape (chunks, dimension) and the order of chunks.
@@ -147,7 +159,11 @@ class Filter:
     @property
     def empty(self) -> bool:
         """Whether it takes everything."""
-        return self == Filter()
+        return self is EVERYTHING or self == EVERYTHING
+
+
+EVERYTHING = Filter()
+"""The filter that all passes. Nothing writes to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +176,17 @@ class Query:
     vector: Vector | None = None
     embedding: Embedding | None = None
     mode: Mode = "hybrid"
-    filter: Filter = field(default_factory=Filter)
+    filter: Filter = EVERYTHING
     with_token_ids: bool = False
     with_token_vectors: bool = False
     fusion: Fusion = "min-max"
     dense_weight: float | None = None
     """Share of the dense part, 0 to 1; None takes the engine's own."""
     keep_duplicates: bool = False
+    token_vectors_of: int = 0
+    """Chunks, from the best, that are wanted with their token vectors where these are wanted; 0: all."""
+    view: View = "full"
+    """A reference is a chunk of which nothing is read but its id and its document's, and whose place is NOWHERE."""
 
 
 @dataclass(frozen=True, slots=True)

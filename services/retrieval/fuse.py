@@ -12,6 +12,7 @@ scores are. For parts whose scores can't be compared, such as those of two model
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +36,7 @@ RANK_CONSTANT = 60
 """Of reciprocal ranks, as in their paper: how little the first ranks stand out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
+class Fused(NamedTuple):
     """One chunk's fused score, 0 to 1, and its parts."""
 
     key: int

@@ -18,7 +18,8 @@ from citemesh.api.retrieval.v1 import retrieval_service_pb2 as search_pb
 from citemesh.api.retrieval.v1 import retrieval_service_pb2_grpc as search_grpc
 from citemesh.errors import DeadlineExceeded, PreconditionFailed
 from citemesh.kit import deadline
-from services.retrieval import convert, metrics
+from services.retrieval import metrics
+from services.retrieval.convert import collections, documents, pages, passages, searches, vectors
 from services.retrieval.embedding.queue import EmbeddingQueue
 from services.retrieval.engine import Engine, Query, Results
 from services.retrieval.ingest.upload import Part, Progress
@@ -37,11 +38,11 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
 
     async def Search(self, request: search_pb.SearchRequest, context: Context) -> search_pb.SearchResponse:
         """Embeds the query where the mode needs it, then searches."""
-        query = convert.query(request)
+        query = searches.query(request)
         started = time.monotonic()
         try:
             async with asyncio.timeout(deadline.remaining_s(self._timeout_s)):
-                return convert.results(await self._found(query), vectors_of=request.token_vectors_of)
+                return passages.results(await self._found(query))
         except TimeoutError:
             raise DeadlineExceeded("the search was not done") from None
         finally:
@@ -51,13 +52,13 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
         self, request: search_pb.BatchSearchRequest, context: Context
     ) -> search_pb.BatchSearchResponse:
         """Embeds the queries together, then searches."""
-        queries = convert.queries(request)
+        queries = searches.queries(request)
         started = time.monotonic()
         try:
             async with asyncio.timeout(deadline.remaining_s(self._timeout_s)):
                 embedded = await asyncio.gather(*map(self._embedded, queries))
                 found = await self._engine.search_many(embedded)
-                return convert.all_results(found, [one.token_vectors_of for one in request.searches])
+                return passages.all_results(found)
         except TimeoutError:
             raise DeadlineExceeded("the searches were not done") from None
         finally:
@@ -65,7 +66,7 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
 
     async def Embed(self, request: search_pb.EmbedRequest, context: Context) -> search_pb.EmbedResponse:
         """Embeds texts as documents or questions are."""
-        texts, as_queries = convert.embedding(request)
+        texts, as_queries = vectors.texts(request)
         try:
             async with asyncio.timeout(deadline.remaining_s(self._timeout_s)):
                 return await self._vectors(texts, as_queries)
@@ -79,7 +80,7 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
         else:
             made = await self._embeddings.passages(texts)
         seen = await self._embeddings.in_thread(encoder.ids, texts, "query" if as_queries else "passage")
-        return convert.vectors(made, encoder.embedding.model, sum(map(len, seen)))
+        return vectors.answer(made, encoder.embedding.model, sum(map(len, seen)))
 
     async def _found(self, query: Query) -> Results:
         embedded = await self._embedded(query)
@@ -111,32 +112,34 @@ class DocumentService(documents_grpc.DocumentServiceServicer):
         async with aclosing(_parts(request_iterator)) as parts, aclosing(self._intake.run(parts)) as reports:
             async for report in reports:
                 _count(report)
-                yield convert.progress(report)
+                yield documents.progress(report)
 
     async def GetDocument(
         self, request: documents_pb.GetDocumentRequest, context: Context
     ) -> documents_pb.GetDocumentResponse:
         """Reads a document, or a span of its text."""
-        name = convert.collection(request.collection)
+        name = collections.name_of(request.collection)
         info, text = await self._engine.document(name, request.document_id, not request.without_text)
-        return convert.document_text(request, info, text, self._most_text_bytes)
+        return documents.document_text(request, info, text, self._most_text_bytes)
 
     async def ListDocuments(
         self, request: documents_pb.ListDocumentsRequest, context: Context
     ) -> documents_pb.ListDocumentsResponse:
         """Lists documents by id."""
-        size, after = convert.page_size(request.page_size), convert.page_start(request.page_token)
-        name = convert.collection(request.collection)
+        size, after = pages.size(request.page_size), pages.start(request.page_token)
+        name = collections.name_of(request.collection)
         found = await self._engine.documents(name, after, size + 1, request.table_id)
-        token = convert.page_token(found[size - 1].document_id) if len(found) > size else ""
-        return documents_pb.ListDocumentsResponse(documents=map(convert.document, found[:size]), next_page_token=token)
+        token = pages.token(found[size - 1].document_id) if len(found) > size else ""
+        return documents_pb.ListDocumentsResponse(
+            documents=map(documents.document, found[:size]), next_page_token=token
+        )
 
     async def DeleteDocuments(
         self, request: documents_pb.DeleteDocumentsRequest, context: Context
     ) -> documents_pb.DeleteDocumentsResponse:
         """Deletes documents by id."""
-        ids = convert.deletion(request)
-        gone = await self._engine.delete(convert.collection(request.collection), ids)
+        ids = documents.deletion(request)
+        gone = await self._engine.delete(collections.name_of(request.collection), ids)
         return documents_pb.DeleteDocumentsResponse(
             deleted=gone.deleted, missing=gone.missing, sequence_number=gone.sequence
         )
@@ -153,7 +156,7 @@ class CollectionService(collections_grpc.CollectionServiceServicer):
         self, request: collections_pb.CreateCollectionRequest, context: Context
     ) -> collections_pb.CreateCollectionResponse:
         """Makes a collection for the loaded embedding model."""
-        name, loaded = convert.new_collection(request.name), self._embeddings.encoder.embedding
+        name, loaded = collections.new_name(request.name), self._embeddings.encoder.embedding
         if request.embedding_model not in ("", loaded.model):
             raise PreconditionFailed(
                 "MODEL_MISMATCH",
@@ -161,38 +164,38 @@ class CollectionService(collections_grpc.CollectionServiceServicer):
                 f"leave it empty for {loaded.model}, or start the service with that model",
             )
         made = await self._engine.create(name, loaded)
-        return collections_pb.CreateCollectionResponse(collection=convert.collection_info(made))
+        return collections_pb.CreateCollectionResponse(collection=collections.collection(made))
 
     async def ListCollections(
         self, request: collections_pb.ListCollectionsRequest, context: Context
     ) -> collections_pb.ListCollectionsResponse:
         """Lists collections by name."""
-        size, after = convert.page_size(request.page_size), convert.page_start(request.page_token)
+        size, after = pages.size(request.page_size), pages.start(request.page_token)
         found = await self._engine.collections(after, size + 1)
-        token = convert.page_token(found[size - 1].name) if len(found) > size else ""
+        token = pages.token(found[size - 1].name) if len(found) > size else ""
         return collections_pb.ListCollectionsResponse(
-            collections=map(convert.collection_info, found[:size]), next_page_token=token
+            collections=map(collections.collection, found[:size]), next_page_token=token
         )
 
     async def GetCollection(
         self, request: collections_pb.GetCollectionRequest, context: Context
     ) -> collections_pb.GetCollectionResponse:
         """Reads a collection."""
-        found = await self._engine.collection(convert.collection(request.name))
-        return collections_pb.GetCollectionResponse(collection=convert.collection_info(found))
+        found = await self._engine.collection(collections.name_of(request.name))
+        return collections_pb.GetCollectionResponse(collection=collections.collection(found))
 
     async def DeleteCollection(
         self, request: collections_pb.DeleteCollectionRequest, context: Context
     ) -> collections_pb.DeleteCollectionResponse:
         """Deletes a collection. An empty name is refused: the default one has to be named."""
-        sequence = await self._engine.drop(convert.new_collection(request.name))
+        sequence = await self._engine.drop(collections.new_name(request.name))
         return collections_pb.DeleteCollectionResponse(sequence_number=sequence)
 
     async def Snapshot(
         self, request: collections_pb.SnapshotRequest, context: Context
     ) -> collections_pb.SnapshotResponse:
         """Copies what is kept."""
-        return convert.copied(await self._engine.snapshot(request.name))
+        return collections.copied(await self._engine.snapshot(request.name))
 
 
 def _count(report: Progress) -> None:
@@ -206,4 +209,4 @@ def _count(report: Progress) -> None:
 
 async def _parts(requests: AsyncIterator[documents_pb.IngestRequest]) -> AsyncGenerator[Part, None]:
     async for request in requests:
-        yield convert.part(request)
+        yield documents.part(request)

@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from citemesh.errors import NotFound, PreconditionFailed
-from services.retrieval.engine import Condition, Engine, Filter, Query, TokenVectors
+from services.retrieval.engine import (
+    NOWHERE,
+    Chunk,
+    Condition,
+    Engine,
+    Filter,
+    Query,
+    TokenVectors,
+    reference,
+)
 from tests.contract.retrieval_engines import EMBEDDING, KINDS, ids_of, new_document, opened, query_for, search
 
 LONG = "The tide comes in twice a day and leaves the flats bare for six hours, when the waders come down to feed. " * 2
@@ -141,6 +150,46 @@ async def test_token_vectors_come_only_when_asked_for(engine: Engine) -> None:
     assert asked["with"].token_vectors == kept
     assert asked["without"].token_vectors == TokenVectors()
     assert all(it.chunk.token_vectors == TokenVectors() for it in (await search(engine, "is")).found)
+
+
+async def test_token_vectors_of_the_best_alone(engine: Engine) -> None:
+    kept = TokenVectors(bytes(range(256)), "e" * 64)
+    for n in range(4):
+        await engine.put(new_document(f"Paris is city number {n}", f"d{n}", token_vectors=kept))
+    queries = [query_for("Paris city", with_token_vectors=True, token_vectors_of=most) for most in (2, 0, 9)]
+    together = await engine.search_many([*queries, query_for("Paris city")])
+    counts = [[bool(it.chunk.token_vectors.packed) for it in one.found] for one in together]
+    assert counts == [[True, True, False, False], [True] * 4, [True] * 4, [False] * 4]
+    assert [it.chunk for it in (await engine.search(queries[0])).found] == [it.chunk for it in together[0].found]
+
+
+@pytest.mark.parametrize("keep_duplicates", [True, False])
+async def test_a_reference_is_the_same_chunk_with_nothing_but_its_ids(engine: Engine, keep_duplicates: bool) -> None:
+    await engine.create("other", EMBEDDING)
+    for name in ("default", "other"):
+        for n in range(3):
+            await engine.put(new_document(LONG, f"copy{n}", name, title="Tide", metadata={"n": str(n)}))
+        await engine.put(new_document("绿茶 🍵 and the tide tables of the harbour", "tables", name, title="Tables"))
+    asked = [
+        query_for("tide flats", mode, 3, collection, keep_duplicates=keep_duplicates, view=view)  # type: ignore[arg-type]  # text
+        for collection in ("default", "other")
+        for mode in ("hybrid", "dense", "lexical")
+        for view in ("full", "reference")
+    ]
+    answers = await engine.search_many(asked)
+    for full, named in zip(answers[::2], answers[1::2], strict=True):
+        assert full.found
+        for one, other in zip(full.found, named.found, strict=True):
+            assert other.chunk == Chunk(one.chunk.chunk_id, NOWHERE, "")
+            assert other.document == reference(one.document.document_id, one.document.collection)
+            assert (other.fused, other.dense, other.lexical) == (one.fused, one.dense, one.lexical)
+            assert [it.chunk_id for it in other.duplicates] == [it.chunk_id for it in one.duplicates]
+            assert [it.similarity for it in other.duplicates] == [it.similarity for it in one.duplicates]
+            assert all(it.place is NOWHERE and not it.document.title for it in other.duplicates)
+            assert one.chunk.text
+            assert one.document.title
+        assert named.sequence == full.sequence
+    assert any(it.duplicates for one in answers for it in one.found) is not keep_duplicates
 
 
 async def test_unreadable_chunks_are_found_by_their_words_alone(engine: Engine) -> None:

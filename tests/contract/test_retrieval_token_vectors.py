@@ -8,7 +8,8 @@ import pytest
 from citemesh.client.types import Candidate, Passage, Search
 from citemesh.errors import InvalidInput
 from citemesh.models.token_vectors import unpack
-from services.retrieval import convert, main
+from services.retrieval import main
+from services.retrieval.convert import passages
 from services.retrieval.embedding.fake import FakeEncoder
 from services.retrieval.engine import Chunk, Found, Place, Results, TokenVectors
 from tests.contract.retrieval_engines import new_document
@@ -59,13 +60,12 @@ def test_an_answers_bytes_are_bounded() -> None:
     document = new_document("x", "d").info
     chunk = Chunk("c", Place(0, 1), "x", token_vectors=TokenVectors(b"v" * 100, "digest"))
     results = Results(tuple(Found(chunk, document, 1.0, None, None) for _ in range(5)), 1)
-    lengths = [len(it.token_vectors) for it in convert.results(results, 250).passages]
+    lengths = [len(it.token_vectors) for it in passages.results(results, 250).passages]
     assert lengths == [100, 100, 0, 0, 0]
-    assert [it.token_vectors_digest for it in convert.results(results, 250).passages][2] == ""
-    assert [len(it.token_vectors) for it in convert.results(results, vectors_of=2).passages] == [100, 100, 0, 0, 0]
+    assert [it.token_vectors_digest for it in passages.results(results, 250).passages][2] == ""
     large = Chunk("c", Place(0, 1), "x", token_vectors=TokenVectors(b"v" * (1 << 20), "digest"))
     many = [Results((Found(large, document, 1.0, None, None),) * 4, 1)] * 64
-    assert convert.all_results(many).ByteSize() < 12 << 20
+    assert passages.all_results(many).ByteSize() < 12 << 20
 
 
 async def test_what_the_model_cannot_read_is_found_by_its_words_and_said(

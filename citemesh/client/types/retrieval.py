@@ -48,6 +48,7 @@ class Search:
     """A search. mode: "", "hybrid", "dense" or "lexical"; fusion: "", "min_max" or "reciprocal_rank".
 
     token_vectors_of: passages, from the best, whose token vectors are answered where they are asked for; 0: all.
+    view: "" or "full", or "reference": what names a passage and how it scored, and nothing else; it costs least.
     """
 
     query: str
@@ -61,6 +62,7 @@ class Search:
     dense_weight: float | None = None
     keep_duplicates: bool = False
     token_vectors_of: int = 0
+    view: str = ""
 
 
 @dataclass(frozen=True, slots=True)

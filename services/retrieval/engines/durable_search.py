@@ -1,4 +1,7 @@
-"""How the durable engine searches: numbers come from the index, everything else from the store."""
+"""How the durable engine searches: numbers come from the index, everything else from the store.
+
+Several searches are answered together: what their answers hold is read from the store once for all of them.
+"""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -8,21 +11,21 @@ from itertools import islice
 import numpy as np
 
 from services.retrieval import lexical, near
-from services.retrieval.engine import Duplicate, Found, Mode, Query, Results, Vector
+from services.retrieval.engine import Mode, Query, Results, Vector
+from services.retrieval.engines.durable_results import Group, Ranked, results
 from services.retrieval.fuse import Fused, Scores, Weights, unrelated
 from services.retrieval.index.drawn import Drawn
 from services.retrieval.index.keeper import IndexKeeper
-from services.retrieval.store import chunks, collections, signatures, words
+from services.retrieval.store import chunks, collections, words
 from services.retrieval.store import vectors as stored
 from services.retrieval.store.collections import Row
 from services.retrieval.store.postings import Postings
+from services.retrieval.store.signatures import Signatures
 from services.retrieval.ways import ordered, way
 
 _TRIES = 3
 _MOST_RANKED = 65_536
 _LEXICAL_DEPTH = 1000
-_MOST_DUPLICATES = 16
-_Groups = list[tuple[Fused, list[tuple[Fused, float]]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,15 @@ class _Asked:
     mode: Mode
     notices: tuple[str, ...]
     sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """Chunks best first, of the so many that each part ranked, and whether there may be more."""
+
+    best: Sequence[Fused]
+    limit: int
+    more: bool
 
 
 class DurableSearch:
@@ -67,21 +79,28 @@ class DurableSearch:
         """Results, and whether nothing vanished under the search."""
         connection.execute("BEGIN")
         try:
-            asked = [self._asked(connection, query) for query in queries]
-            first = [self._first_limit(one) for one in asked]
-            dense = self._dense(connection, asked, first)
-            answers = [self._answer(connection, *one) for one in zip(asked, first, dense, strict=True)]
+            asked = self._asked(connection, queries)
+            limits = [self._first_limit(one) for one in asked]
+            dense = self._dense(connection, asked, limits)
+            orders = [self._order(connection, *one) for one in zip(asked, limits, dense, strict=True)]
+            signed = Signatures(connection)
+            signed.of([it.key for one, order in zip(asked, orders, strict=True) for it in _compared(one.query, order)])
+            ranked = [self._ranked(connection, *one, signed) for one in zip(asked, orders, strict=True)]
+            return results(connection, ranked)
         finally:
             connection.rollback()
-        return tuple(results for results, _ in answers), all(whole for _, whole in answers)
 
-    def _asked(self, connection: sqlite3.Connection, query: Query) -> _Asked:
-        row = collections.find(connection, query.collection)
-        mode, notices = way(query, *collections.counts(connection, row))
-        if mode != "lexical" and query.embedding is not None:
-            collections.require(row, query.embedding)
-        sequence = min(collections.changed(connection, row), self._indexes.followed(row))
-        return _Asked(query, row, mode, notices, sequence)
+    def _asked(self, connection: sqlite3.Connection, queries: Sequence[Query]) -> list[_Asked]:
+        states = {name: collections.state(connection, name) for name in {query.collection for query in queries}}
+        asked = []
+        for query in queries:
+            state = states[query.collection]
+            mode, notices = way(query, state.chunks, state.unreadable)
+            if mode != "lexical" and query.embedding is not None:
+                collections.require(state.row, query.embedding)
+            sequence = min(state.changed, self._indexes.followed(state.row))
+            asked.append(_Asked(query, state.row, mode, notices, sequence))
+        return asked
 
     def _first_limit(self, asked: _Asked) -> int:
         """Chunks that each part ranks at first: some more than asked for, since duplicates fold."""
@@ -97,7 +116,8 @@ class DurableSearch:
         groups: dict[tuple[int, str], list[int]] = {}
         for at, one in enumerate(asked):
             if one.mode != "lexical":
-                groups.setdefault((one.row.id, repr(one.query.filter)), []).append(at)
+                chosen = one.query.filter
+                groups.setdefault((one.row.id, "" if chosen.empty else repr(chosen)), []).append(at)
         found: list[dict[int, float]] = [{} for _ in asked]
         for places in groups.values():
             limit = max(limits[at] for at in places)
@@ -124,22 +144,26 @@ class DurableSearch:
         portions = stored.read(connection, wanted, len(vector))
         return {int(n): float(s) for numbers, rows in portions for n, s in zip(numbers, rows @ vector, strict=True)}
 
-    def _answer(self, connection: sqlite3.Connection, asked: _Asked, limit: int, dense: Scores) -> tuple[Results, bool]:
+    def _ranked(self, connection: sqlite3.Connection, asked: _Asked, order: _Order, signed: Signatures) -> Ranked:
         """Ranks more where too little was left after folding, until it is enough or all was seen."""
         query = asked.query
         while True:
-            lexical = self._lexical(connection, asked, limit)
-            ranked = self._ranked(connection, asked, limit, dense, lexical)
-            groups = self._folded(connection, query, ranked)
-            if len(groups) >= query.top_k or max(len(dense), len(lexical)) < limit or limit >= _MOST_RANKED:
-                return self._results(connection, asked, groups)
-            limit *= 4
+            groups = self._folded(query, order, signed)
+            if len(groups) >= query.top_k or not order.more or order.limit >= _MOST_RANKED:
+                return Ranked(query, groups, asked.sequence, asked.notices)
+            limit = 4 * order.limit
             dense = self._nearest(connection, [asked], limit)[0] if asked.mode != "lexical" else {}
+            order = self._order(connection, asked, limit, dense)
 
-    def _ranked(
+    def _order(self, connection: sqlite3.Connection, asked: _Asked, limit: int, dense: Scores) -> _Order:
+        lexical = self._lexical(connection, asked, limit)
+        best = self._fused(connection, asked, limit, dense, lexical)
+        return _Order(best, limit, max(len(dense), len(lexical)) >= limit)
+
+    def _fused(
         self, connection: sqlite3.Connection, asked: _Asked, limit: int, dense: Scores, lexical: Scores
     ) -> Sequence[Fused]:
-        """The order of what both parts found. In a fusion by scores each part also scores what only the other found."""
+        """What both parts found. In a fusion by scores each part also scores what only the other found."""
         query, vector = asked.query, asked.query.vector
         if asked.mode != "hybrid" or query.fusion != "min-max" or vector is None:
             best = dict(islice(lexical.items(), limit))
@@ -163,39 +187,18 @@ class DurableSearch:
             found = words.scores(connection, collection, terms, query.filter, most)
         return found
 
-    def _folded(self, connection: sqlite3.Connection, query: Query, ranked: Sequence[Fused]) -> _Groups:
+    def _folded(self, query: Query, order: _Order, signed: Signatures) -> list[Group]:
         """At most top_k, each with its near-duplicates; no more is looked at than has to be."""
         if query.keep_duplicates:
-            return [(item, []) for item in ranked[: query.top_k]]
-        known: list[bytes] = []
-        groups: list[near.Group] = []
-        while len(groups) < query.top_k and len(known) < len(ranked):
-            more = ranked[len(known) : max(2 * len(known), query.top_k + query.top_k // 2 + 8)]
-            known += signatures.read(connection, [item.key for item in more])
-            groups = near.fold(known, query.top_k, self._near_duplicate)
-        return [(ranked[it.first], [(ranked[at], similarity) for at, similarity in it.others]) for it in groups]
+            return [Group(item) for item in order.best[: query.top_k]]
+        seen = _compared(query, order)
+        groups = near.fold(signed.of([it.key for it in seen]), query.top_k, self._near_duplicate)
+        while len(groups) < query.top_k and len(seen) < len(order.best):
+            seen = order.best[: 2 * len(seen)]
+            groups = near.fold(signed.of([it.key for it in seen]), query.top_k, self._near_duplicate)
+        return [Group(seen[it.first], [(seen[at].key, similarity) for at, similarity in it.others]) for it in groups]
 
-    def _results(self, connection: sqlite3.Connection, asked: _Asked, groups: _Groups) -> tuple[Results, bool]:
-        query = asked.query
-        first = [item.key for item, _ in groups]
-        known = chunks.read(connection, first, query.with_token_ids, query.with_token_vectors)
-        behind = [item.key for _, others in groups for item, _ in others[:_MOST_DUPLICATES]]
-        duplicates = chunks.read(connection, behind) if behind else {}
-        found = [
-            Found(
-                *known[item.key],
-                item.score,
-                item.dense,
-                item.lexical,
-                tuple(
-                    Duplicate(chunk.chunk_id, chunk.place, document, similarity)
-                    for other, similarity in others[:_MOST_DUPLICATES]
-                    if other.key in duplicates
-                    for chunk, document in (duplicates[other.key],)
-                ),
-            )
-            for item, others in groups
-            if item.key in known
-        ]
-        whole = len(known) == len(first) and len(duplicates) == len(behind)
-        return Results(tuple(found), asked.sequence, asked.notices), whole
+
+def _compared(query: Query, order: _Order) -> Sequence[Fused]:
+    """Those that are compared with each other at first."""
+    return () if query.keep_duplicates else order.best[: query.top_k + query.top_k // 2 + 8]

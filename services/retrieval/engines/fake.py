@@ -21,11 +21,11 @@ from services.retrieval.engine import (
     Query,
     Results,
     TokenIds,
-    TokenVectors,
 )
 from services.retrieval.engines.passing import passes
 from services.retrieval.fuse import EVEN, Weights
 from services.retrieval.mismatch import mismatch
+from services.retrieval.views import answered
 from services.retrieval.ways import ordered, way
 
 
@@ -138,11 +138,11 @@ class FakeEngine:
         words = _bm25(query.text, rows) if mode != "dense" else {}
         best = ordered(query, mode, dense, words, self._weights, len(rows))
         found = [
-            Found(_answered(rows[item.key].chunk, query), rows[item.key].document.info, item.score, item.dense,
-                  item.lexical)
+            Found(rows[item.key].chunk, rows[item.key].document.info, item.score, item.dense, item.lexical)
             for item in best
-        ]  # fmt: skip
-        return Results(_folded(query, found, self._near_duplicate), kept.sequence, notices)
+        ]
+        folded = _folded(query, found, self._near_duplicate)
+        return Results(tuple(answered(one, at, query) for at, one in enumerate(folded)), kept.sequence, notices)
 
     async def search_many(self, queries: Sequence[Query]) -> tuple[Results, ...]:
         """Finds chunks, one search after another."""
@@ -195,13 +195,6 @@ def _replace(documents: dict[str, NewDocument], new: NewDocument) -> None:
 
 def _rows(documents: Iterable[NewDocument]) -> list[_Row]:
     return [_Row(chunk, document, at) for document in documents for at, chunk in enumerate(document.chunks)]
-
-
-def _answered(chunk: Chunk, query: Query) -> Chunk:
-    tokens = chunk.tokens if query.with_token_ids else TokenIds()
-    return replace(
-        chunk, tokens=tokens, token_vectors=chunk.token_vectors if query.with_token_vectors else TokenVectors()
-    )
 
 
 def _folded(query: Query, found: Sequence[Found], threshold: float) -> tuple[Found, ...]:

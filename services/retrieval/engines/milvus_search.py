@@ -15,6 +15,7 @@ from services.retrieval.engines.milvus_schema import CHUNK_FIELDS, Names
 from services.retrieval.engines.milvus_store import MilvusStore
 from services.retrieval.engines.passing import passes
 from services.retrieval.fuse import Weights
+from services.retrieval.views import answered
 from services.retrieval.ways import ordered, way
 
 _MOST_RANKED = 16_384
@@ -57,11 +58,11 @@ class MilvusSearch:
         mode, notices = way(query, chunks, unreadable)
         limit = max(self._candidates, 2 * query.top_k)
         while True:
-            found, more = self._settled(query, mode, min(limit, _MOST_RANKED))
-            folded = self._folded(query, found)
+            ranked, more = self._settled(query, mode, min(limit, _MOST_RANKED))
+            folded = self._folded(query, ranked)
             if len(folded) >= query.top_k or not more or limit >= _MOST_RANKED:
-                answered = tuple(self._answered(query, one) for one in folded[: query.top_k])
-                return Results(answered, sequence, notices)
+                found = tuple(self._answered(query, at, one) for at, one in enumerate(folded[: query.top_k]))
+                return Results(found, sequence, notices)
             limit *= 4
 
     def _settled(self, query: Query, mode: Mode, limit: int) -> tuple[list["_Ranked"], bool]:
@@ -131,14 +132,17 @@ class MilvusSearch:
             for group in groups
         ]  # fmt: skip
 
-    def _answered(self, query: Query, ranked: "_Ranked") -> Found:
-        chunk = ranked.found.chunk
-        if query.with_token_vectors and ranked.row["vectors_digest"]:
-            kind = f"vectors-{int(ranked.row['at']):08}"
-            packed = base64.b64decode(self._store.part(query.collection, ranked.row["version"], kind))
-            digest = ranked.row["vectors_digest"] if packed else ""
-            chunk = replace(chunk, token_vectors=TokenVectors(packed, digest))
-        return replace(ranked.found, chunk=chunk, duplicates=ranked.duplicates)
+    def _answered(self, query: Query, place: int, ranked: "_Ranked") -> Found:
+        found = replace(ranked.found, duplicates=ranked.duplicates)
+        if query.with_token_vectors and place < (query.token_vectors_of or query.top_k):
+            found = replace(found, chunk=replace(found.chunk, token_vectors=self._token_vectors(query, ranked.row)))
+        return answered(found, place, query)
+
+    def _token_vectors(self, query: Query, row: Row) -> TokenVectors:
+        if not row["vectors_digest"]:
+            return TokenVectors()
+        packed = base64.b64decode(self._store.part(query.collection, row["version"], f"vectors-{int(row['at']):08}"))
+        return TokenVectors(packed, row["vectors_digest"] if packed else "")
 
 
 @dataclass(frozen=True, slots=True)

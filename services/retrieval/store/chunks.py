@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from services.retrieval.engine import Chunk, DocumentInfo, Filter, NewDocument, Place, TokenIds, TokenVectors, Vector
+from services.retrieval.engine import NOWHERE, Chunk, DocumentInfo, Filter, NewDocument, Place, Vector, reference
 from services.retrieval.store import documents, signatures, tokens, vectors, words
 from services.retrieval.store.filters import where
+from services.retrieval.store.listed import listed
 from services.retrieval.store.vectors import Numbers, numbers_from
 
 _COLUMNS = "k.id, k.chunk_id, k.start, k.end, k.page, k.headings, k.text"
+_LISTED = "FROM json_each(?) j CROSS JOIN chunks k ON k.id = j.value"
 _NO_HEADINGS = "[]"
-_NO_IDS = TokenIds()
-_NO_VECTORS = TokenVectors()
+Kept = tuple[Chunk, DocumentInfo]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +52,22 @@ def passing(connection: sqlite3.Connection, collection: int, chosen: Filter) -> 
     return numbers_from(rows)
 
 
-def read(
-    connection: sqlite3.Connection, numbers: Sequence[int], with_ids: bool = False, with_vectors: bool = False
-) -> dict[int, tuple[Chunk, DocumentInfo]]:
-    """Chunks and their documents by number; those that are gone are missing."""
+def read(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Kept]:
+    """Chunks, without token ids and vectors, and their documents, by number; those that are gone are missing."""
+    rows = connection.execute(f"SELECT {_COLUMNS}, k.document {_LISTED}", (listed(numbers),)).fetchall()
+    known = documents.read(connection, list({row[7] for row in rows}))
+    return {row[0]: (_chunk(row), known[row[7]]) for row in rows}
+
+
+def references(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Kept]:
+    """The same with nothing but ids."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS}, {documents.COLUMNS}"
-        " FROM chunks k JOIN documents d ON d.id = k.document JOIN collections c ON c.id = d.collection"
-        f" WHERE k.id IN ({', '.join('?' * len(numbers))})",
-        list(numbers),
+        f"SELECT k.id, k.chunk_id, k.document, d.document_id, c.name {_LISTED} JOIN documents d ON d.id = k.document"
+        " JOIN collections c ON c.id = d.collection",
+        (listed(numbers),),
     ).fetchall()
-    ids = tokens.ids(connection, numbers) if with_ids else {}
-    token_vectors = tokens.vectors(connection, numbers) if with_vectors else {}
-    distinct = {row[7]: row[7:] for row in rows}
-    known = dict(zip(distinct, documents.infos(connection, list(distinct.values())), strict=True))
-    return {
-        row[0]: (_chunk(row, ids.get(row[0], _NO_IDS), token_vectors.get(row[0], _NO_VECTORS)), known[row[7]])
-        for row in rows
-    }
+    known = {number: reference(name, collection) for number, name, collection in {row[2:] for row in rows}}
+    return {row[0]: (Chunk(row[1], NOWHERE, ""), known[row[2]]) for row in rows}
 
 
 def without_tokens(connection: sqlite3.Connection, digest: str, limit: int) -> tuple[Chunk, ...]:
@@ -91,7 +90,7 @@ def _insert(connection: sqlite3.Connection, collection: int, document: int, chun
     return int(cursor.lastrowid or 0)
 
 
-def _chunk(row: tuple[Any, ...], ids: TokenIds = _NO_IDS, vectors: TokenVectors = _NO_VECTORS) -> Chunk:
+def _chunk(row: tuple[Any, ...]) -> Chunk:
     _, chunk_id, start, end, page, headings, text = row[:7]
     above = tuple(json.loads(headings)) if headings != _NO_HEADINGS else ()
-    return Chunk(chunk_id, Place(start, end, page, above), text, ids, vectors)
+    return Chunk(chunk_id, Place(start, end, page, above), text)

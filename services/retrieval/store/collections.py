@@ -22,6 +22,16 @@ class Row:
     embedding: Embedding
 
 
+@dataclass(frozen=True, slots=True)
+class State:
+    """A collection, its chunks, how many of them have no vector, and the number of its last change."""
+
+    row: Row
+    chunks: int
+    unreadable: int
+    changed: int
+
+
 def create(connection: sqlite3.Connection, name: str, embedding: Embedding) -> Row:
     """Adds a collection. Raises AlreadyExists."""
     try:
@@ -44,10 +54,14 @@ def drop(connection: sqlite3.Connection, name: str) -> Row:
     return row
 
 
-def counts(connection: sqlite3.Connection, row: Row) -> tuple[int, int]:
-    """Chunks of a collection, and how many of them have no vector."""
-    found = connection.execute("SELECT chunks, unreadable FROM collections WHERE id = ?", (row.id,)).fetchone()
-    return int(found[0]), int(found[1])
+def state(connection: sqlite3.Connection, name: str) -> State:
+    """What a search has to know of one. Raises NotFound, which names those that exist."""
+    found = connection.execute(
+        "SELECT id, model, digest, dimension, chunks, unreadable, changed FROM collections WHERE name = ?", (name,)
+    ).fetchone()
+    if found is None:
+        raise NotFound("collection", name, _existing(connection))
+    return State(Row(found[0], name, Embedding(*found[1:4])), *found[4:])
 
 
 def changed(connection: sqlite3.Connection, row: Row) -> int:

@@ -5,9 +5,7 @@ from collections.abc import Sequence
 
 from services.retrieval import near
 from services.retrieval.engine import NewDocument
-
-_READ_AT_ONCE = 10_000
-"""SQLite takes 32,766 values in a statement."""
+from services.retrieval.store.listed import listed
 
 
 def of_document(document: NewDocument) -> list[bytes]:
@@ -25,21 +23,28 @@ def insert(connection: sqlite3.Connection, numbers: Sequence[int], made: Sequenc
 
 def read(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[bytes]:
     """Signatures in the order of the numbers; of a chunk that is gone by now, one that is near to nothing."""
-    known: dict[int, bytes] = {}
-    for start in range(0, len(numbers), _READ_AT_ONCE):
-        known |= _read(connection, numbers[start : start + _READ_AT_ONCE])
+    rows = connection.execute(
+        "SELECT chunk, signature FROM json_each(?) j CROSS JOIN signatures s ON s.chunk = j.value WHERE version = ?",
+        (listed(numbers), near.VERSION),
+    )
+    known: dict[int, bytes] = dict(rows.fetchall())
+    if missing := [number for number in numbers if number not in known]:
+        texts = connection.execute(
+            "SELECT k.id, text FROM json_each(?) j CROSS JOIN chunks k ON k.id = j.value", (listed(missing),)
+        )
+        known.update((number, near.signature(text)) for number, text in texts)
     return [known.get(number) or number.to_bytes(16, "little") for number in numbers]
 
 
-def _read(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, bytes]:
-    marks = ", ".join("?" * len(numbers))
-    rows = connection.execute(
-        f"SELECT chunk, signature FROM signatures WHERE chunk IN ({marks}) AND version = ?", [*numbers, near.VERSION]
-    )
-    known = dict(rows.fetchall())
-    missing = [number for number in numbers if number not in known]
-    if missing:
-        marks = ", ".join("?" * len(missing))
-        texts = connection.execute(f"SELECT id, text FROM chunks WHERE id IN ({marks})", missing)
-        known.update((number, near.signature(text)) for number, text in texts)
-    return known
+class Signatures(dict[int, bytes]):
+    """Those that were read from one state of the store."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__()
+        self._connection = connection
+
+    def of(self, numbers: Sequence[int]) -> list[bytes]:
+        """In the order of the numbers; those that are not known yet are read at once."""
+        if unknown := [number for number in dict.fromkeys(numbers) if number not in self]:
+            self.update(zip(unknown, read(self._connection, unknown), strict=True))
+        return [self[number] for number in numbers]

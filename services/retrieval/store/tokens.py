@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from services.retrieval.engine import Chunk, TokenIds, TokenVectors
+from services.retrieval.store.listed import listed
 
 
 def insert(connection: sqlite3.Connection, numbers: Sequence[int], chunks: Sequence[Chunk]) -> None:
@@ -23,15 +24,15 @@ def insert(connection: sqlite3.Connection, numbers: Sequence[int], chunks: Seque
 
 def ids(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, TokenIds]:
     """Token ids by number; chunks that have none are missing."""
-    sql = f"SELECT chunk, digest, ids FROM tokens WHERE chunk IN ({_marks(numbers)})"
-    rows = connection.execute(sql, list(numbers))
+    sql = "SELECT chunk, digest, ids FROM json_each(?) j CROSS JOIN tokens t ON t.chunk = j.value"
+    rows = connection.execute(sql, (listed(numbers),))
     return {row[0]: TokenIds(tuple(np.frombuffer(row[2], dtype="<u4").tolist()), row[1]) for row in rows}
 
 
 def vectors(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, TokenVectors]:
     """Token vectors by number; chunks that have none are missing."""
-    sql = f"SELECT chunk, digest, packed FROM token_vectors WHERE chunk IN ({_marks(numbers)})"
-    return {row[0]: TokenVectors(row[2], row[1]) for row in connection.execute(sql, list(numbers))}
+    sql = "SELECT chunk, digest, packed FROM json_each(?) j CROSS JOIN token_vectors t ON t.chunk = j.value"
+    return {row[0]: TokenVectors(row[2], row[1]) for row in connection.execute(sql, (listed(numbers),))}
 
 
 def fill(connection: sqlite3.Connection, tokens: Mapping[str, TokenIds]) -> None:
@@ -45,7 +46,3 @@ def fill(connection: sqlite3.Connection, tokens: Mapping[str, TokenIds]) -> None
 def _pack(ids: Sequence[int]) -> bytes:
     """Token ids as little-endian 32-bit numbers."""
     return np.asarray(ids, dtype="<u4").tobytes()
-
-
-def _marks(items: Sequence[int]) -> str:
-    return ", ".join("?" * len(items))

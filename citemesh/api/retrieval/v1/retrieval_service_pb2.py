@@ -26,7 +26,7 @@ from citemesh.api.retrieval.v1 import passage_pb2 as citemesh_dot_api_dot_retrie
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n1citemesh/api/retrieval/v1/retrieval_service.proto\x12\x19\x63itemesh.api.retrieval.v1\x1a\'citemesh/api/retrieval/v1/passage.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"K\n\x0bNumberRange\x12\x17\n\x04\x66rom\x18\x01 \x01(\x01H\x00R\x04\x66rom\x88\x01\x01\x12\x13\n\x02to\x18\x02 \x01(\x01H\x01R\x02to\x88\x01\x01\x42\x07\n\x05_fromB\x05\n\x03_to\"/\n\tTextRange\x12\x12\n\x04\x66rom\x18\x01 \x01(\tR\x04\x66rom\x12\x0e\n\x02to\x18\x02 \x01(\tR\x02to\"\x1f\n\x05\x41nyOf\x12\x16\n\x06values\x18\x01 \x03(\tR\x06values\"\xe6\x01\n\x11MetadataCondition\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x39\n\x06\x61ny_of\x18\x02 \x01(\x0b\x32 .citemesh.api.retrieval.v1.AnyOfH\x00R\x05\x61nyOf\x12@\n\x06number\x18\x03 \x01(\x0b\x32&.citemesh.api.retrieval.v1.NumberRangeH\x00R\x06number\x12:\n\x04text\x18\x04 \x01(\x0b\x32$.citemesh.api.retrieval.v1.TextRangeH\x00R\x04textB\x06\n\x04must\"\xf6\x03\n\x0cSearchFilter\x12!\n\x0c\x64ocument_ids\x18\x01 \x03(\tR\x0b\x64ocumentIds\x12!\n\x0csource_types\x18\x02 \x03(\tR\x0bsourceTypes\x12\x18\n\x07\x64omains\x18\x03 \x03(\tR\x07\x64omains\x12\x1c\n\tlanguages\x18\x04 \x03(\tR\tlanguages\x12\x43\n\x0fpublished_after\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0epublishedAfter\x12\x45\n\x10published_before\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0fpublishedBefore\x12Q\n\x08metadata\x18\x07 \x03(\x0b\x32\x35.citemesh.api.retrieval.v1.SearchFilter.MetadataEntryR\x08metadata\x12L\n\nconditions\x18\x08 \x03(\x0b\x32,.citemesh.api.retrieval.v1.MetadataConditionR\nconditions\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xf1\x03\n\rSearchRequest\x12\x1e\n\ncollection\x18\x01 \x01(\tR\ncollection\x12\x14\n\x05query\x18\x02 \x01(\tR\x05query\x12\x13\n\x05top_k\x18\x03 \x01(\x05R\x04topK\x12\x39\n\x04mode\x18\x04 \x01(\x0e\x32%.citemesh.api.retrieval.v1.SearchModeR\x04mode\x12?\n\x06\x66ilter\x18\x05 \x01(\x0b\x32\'.citemesh.api.retrieval.v1.SearchFilterR\x06\x66ilter\x12$\n\x0ewith_token_ids\x18\x06 \x01(\x08R\x0cwithTokenIds\x12,\n\x12with_token_vectors\x18\x07 \x01(\x08R\x10withTokenVectors\x12\x39\n\x06\x66usion\x18\x08 \x01(\x0e\x32!.citemesh.api.retrieval.v1.FusionR\x06\x66usion\x12&\n\x0c\x64\x65nse_weight\x18\t \x01(\x01H\x00R\x0b\x64\x65nseWeight\x88\x01\x01\x12\'\n\x0fkeep_duplicates\x18\n \x01(\x08R\x0ekeepDuplicates\x12(\n\x10token_vectors_of\x18\x0b \x01(\x05R\x0etokenVectorsOfB\x0f\n\r_dense_weight\"\x93\x01\n\x0eSearchResponse\x12>\n\x08passages\x18\x01 \x03(\x0b\x32\".citemesh.api.retrieval.v1.PassageR\x08passages\x12\'\n\x0fsequence_number\x18\x02 \x01(\x03R\x0esequenceNumber\x12\x18\n\x07notices\x18\x03 \x03(\tR\x07notices\"Z\n\x12\x42\x61tchSearchRequest\x12\x44\n\x08searches\x18\x01 \x03(\x0b\x32(.citemesh.api.retrieval.v1.SearchRequestR\x08searches\"Z\n\x13\x42\x61tchSearchResponse\x12\x43\n\x07results\x18\x01 \x03(\x0b\x32).citemesh.api.retrieval.v1.SearchResponseR\x07results\"^\n\x0c\x45mbedRequest\x12\x14\n\x05texts\x18\x01 \x03(\tR\x05texts\x12\x38\n\x04role\x18\x02 \x01(\x0e\x32$.citemesh.api.retrieval.v1.EmbedRoleR\x04role\"\x8d\x01\n\rEmbedResponse\x12;\n\x07vectors\x18\x01 \x03(\x0b\x32!.citemesh.api.retrieval.v1.VectorR\x07vectors\x12\'\n\x0f\x65mbedding_model\x18\x02 \x01(\tR\x0e\x65mbeddingModel\x12\x16\n\x06tokens\x18\x03 \x01(\x03R\x06tokens\" \n\x06Vector\x12\x16\n\x06values\x18\x01 \x03(\x02R\x06values*q\n\nSearchMode\x12\x1b\n\x17SEARCH_MODE_UNSPECIFIED\x10\x00\x12\x16\n\x12SEARCH_MODE_HYBRID\x10\x01\x12\x15\n\x11SEARCH_MODE_DENSE\x10\x02\x12\x17\n\x13SEARCH_MODE_LEXICAL\x10\x03*P\n\x06\x46usion\x12\x16\n\x12\x46USION_UNSPECIFIED\x10\x00\x12\x12\n\x0e\x46USION_MIN_MAX\x10\x01\x12\x1a\n\x16\x46USION_RECIPROCAL_RANK\x10\x02*U\n\tEmbedRole\x12\x1a\n\x16\x45MBED_ROLE_UNSPECIFIED\x10\x00\x12\x16\n\x12\x45MBED_ROLE_PASSAGE\x10\x01\x12\x14\n\x10\x45MBED_ROLE_QUERY\x10\x02\x32\xbb\x02\n\x10RetrievalService\x12]\n\x06Search\x12(.citemesh.api.retrieval.v1.SearchRequest\x1a).citemesh.api.retrieval.v1.SearchResponse\x12l\n\x0b\x42\x61tchSearch\x12-.citemesh.api.retrieval.v1.BatchSearchRequest\x1a..citemesh.api.retrieval.v1.BatchSearchResponse\x12Z\n\x05\x45mbed\x12\'.citemesh.api.retrieval.v1.EmbedRequest\x1a(.citemesh.api.retrieval.v1.EmbedResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n1citemesh/api/retrieval/v1/retrieval_service.proto\x12\x19\x63itemesh.api.retrieval.v1\x1a\'citemesh/api/retrieval/v1/passage.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"K\n\x0bNumberRange\x12\x17\n\x04\x66rom\x18\x01 \x01(\x01H\x00R\x04\x66rom\x88\x01\x01\x12\x13\n\x02to\x18\x02 \x01(\x01H\x01R\x02to\x88\x01\x01\x42\x07\n\x05_fromB\x05\n\x03_to\"/\n\tTextRange\x12\x12\n\x04\x66rom\x18\x01 \x01(\tR\x04\x66rom\x12\x0e\n\x02to\x18\x02 \x01(\tR\x02to\"\x1f\n\x05\x41nyOf\x12\x16\n\x06values\x18\x01 \x03(\tR\x06values\"\xe6\x01\n\x11MetadataCondition\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x39\n\x06\x61ny_of\x18\x02 \x01(\x0b\x32 .citemesh.api.retrieval.v1.AnyOfH\x00R\x05\x61nyOf\x12@\n\x06number\x18\x03 \x01(\x0b\x32&.citemesh.api.retrieval.v1.NumberRangeH\x00R\x06number\x12:\n\x04text\x18\x04 \x01(\x0b\x32$.citemesh.api.retrieval.v1.TextRangeH\x00R\x04textB\x06\n\x04must\"\xf6\x03\n\x0cSearchFilter\x12!\n\x0c\x64ocument_ids\x18\x01 \x03(\tR\x0b\x64ocumentIds\x12!\n\x0csource_types\x18\x02 \x03(\tR\x0bsourceTypes\x12\x18\n\x07\x64omains\x18\x03 \x03(\tR\x07\x64omains\x12\x1c\n\tlanguages\x18\x04 \x03(\tR\tlanguages\x12\x43\n\x0fpublished_after\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0epublishedAfter\x12\x45\n\x10published_before\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0fpublishedBefore\x12Q\n\x08metadata\x18\x07 \x03(\x0b\x32\x35.citemesh.api.retrieval.v1.SearchFilter.MetadataEntryR\x08metadata\x12L\n\nconditions\x18\x08 \x03(\x0b\x32,.citemesh.api.retrieval.v1.MetadataConditionR\nconditions\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xad\x04\n\rSearchRequest\x12\x1e\n\ncollection\x18\x01 \x01(\tR\ncollection\x12\x14\n\x05query\x18\x02 \x01(\tR\x05query\x12\x13\n\x05top_k\x18\x03 \x01(\x05R\x04topK\x12\x39\n\x04mode\x18\x04 \x01(\x0e\x32%.citemesh.api.retrieval.v1.SearchModeR\x04mode\x12?\n\x06\x66ilter\x18\x05 \x01(\x0b\x32\'.citemesh.api.retrieval.v1.SearchFilterR\x06\x66ilter\x12$\n\x0ewith_token_ids\x18\x06 \x01(\x08R\x0cwithTokenIds\x12,\n\x12with_token_vectors\x18\x07 \x01(\x08R\x10withTokenVectors\x12\x39\n\x06\x66usion\x18\x08 \x01(\x0e\x32!.citemesh.api.retrieval.v1.FusionR\x06\x66usion\x12&\n\x0c\x64\x65nse_weight\x18\t \x01(\x01H\x00R\x0b\x64\x65nseWeight\x88\x01\x01\x12\'\n\x0fkeep_duplicates\x18\n \x01(\x08R\x0ekeepDuplicates\x12(\n\x10token_vectors_of\x18\x0b \x01(\x05R\x0etokenVectorsOf\x12:\n\x04view\x18\x0c \x01(\x0e\x32&.citemesh.api.retrieval.v1.PassageViewR\x04viewB\x0f\n\r_dense_weight\"\x93\x01\n\x0eSearchResponse\x12>\n\x08passages\x18\x01 \x03(\x0b\x32\".citemesh.api.retrieval.v1.PassageR\x08passages\x12\'\n\x0fsequence_number\x18\x02 \x01(\x03R\x0esequenceNumber\x12\x18\n\x07notices\x18\x03 \x03(\tR\x07notices\"Z\n\x12\x42\x61tchSearchRequest\x12\x44\n\x08searches\x18\x01 \x03(\x0b\x32(.citemesh.api.retrieval.v1.SearchRequestR\x08searches\"Z\n\x13\x42\x61tchSearchResponse\x12\x43\n\x07results\x18\x01 \x03(\x0b\x32).citemesh.api.retrieval.v1.SearchResponseR\x07results\"^\n\x0c\x45mbedRequest\x12\x14\n\x05texts\x18\x01 \x03(\tR\x05texts\x12\x38\n\x04role\x18\x02 \x01(\x0e\x32$.citemesh.api.retrieval.v1.EmbedRoleR\x04role\"\x8d\x01\n\rEmbedResponse\x12;\n\x07vectors\x18\x01 \x03(\x0b\x32!.citemesh.api.retrieval.v1.VectorR\x07vectors\x12\'\n\x0f\x65mbedding_model\x18\x02 \x01(\tR\x0e\x65mbeddingModel\x12\x16\n\x06tokens\x18\x03 \x01(\x03R\x06tokens\" \n\x06Vector\x12\x16\n\x06values\x18\x01 \x03(\x02R\x06values*q\n\nSearchMode\x12\x1b\n\x17SEARCH_MODE_UNSPECIFIED\x10\x00\x12\x16\n\x12SEARCH_MODE_HYBRID\x10\x01\x12\x15\n\x11SEARCH_MODE_DENSE\x10\x02\x12\x17\n\x13SEARCH_MODE_LEXICAL\x10\x03*P\n\x06\x46usion\x12\x16\n\x12\x46USION_UNSPECIFIED\x10\x00\x12\x12\n\x0e\x46USION_MIN_MAX\x10\x01\x12\x1a\n\x16\x46USION_RECIPROCAL_RANK\x10\x02*^\n\x0bPassageView\x12\x1c\n\x18PASSAGE_VIEW_UNSPECIFIED\x10\x00\x12\x15\n\x11PASSAGE_VIEW_FULL\x10\x01\x12\x1a\n\x16PASSAGE_VIEW_REFERENCE\x10\x02*U\n\tEmbedRole\x12\x1a\n\x16\x45MBED_ROLE_UNSPECIFIED\x10\x00\x12\x16\n\x12\x45MBED_ROLE_PASSAGE\x10\x01\x12\x14\n\x10\x45MBED_ROLE_QUERY\x10\x02\x32\xbb\x02\n\x10RetrievalService\x12]\n\x06Search\x12(.citemesh.api.retrieval.v1.SearchRequest\x1a).citemesh.api.retrieval.v1.SearchResponse\x12l\n\x0b\x42\x61tchSearch\x12-.citemesh.api.retrieval.v1.BatchSearchRequest\x1a..citemesh.api.retrieval.v1.BatchSearchResponse\x12Z\n\x05\x45mbed\x12\'.citemesh.api.retrieval.v1.EmbedRequest\x1a(.citemesh.api.retrieval.v1.EmbedResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,12 +35,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_SEARCHFILTER_METADATAENTRY']._loaded_options = None
   _globals['_SEARCHFILTER_METADATAENTRY']._serialized_options = b'8\001'
-  _globals['_SEARCHMODE']._serialized_start=2159
-  _globals['_SEARCHMODE']._serialized_end=2272
-  _globals['_FUSION']._serialized_start=2274
-  _globals['_FUSION']._serialized_end=2354
-  _globals['_EMBEDROLE']._serialized_start=2356
-  _globals['_EMBEDROLE']._serialized_end=2441
+  _globals['_SEARCHMODE']._serialized_start=2219
+  _globals['_SEARCHMODE']._serialized_end=2332
+  _globals['_FUSION']._serialized_start=2334
+  _globals['_FUSION']._serialized_end=2414
+  _globals['_PASSAGEVIEW']._serialized_start=2416
+  _globals['_PASSAGEVIEW']._serialized_end=2510
+  _globals['_EMBEDROLE']._serialized_start=2512
+  _globals['_EMBEDROLE']._serialized_end=2597
   _globals['_NUMBERRANGE']._serialized_start=154
   _globals['_NUMBERRANGE']._serialized_end=229
   _globals['_TEXTRANGE']._serialized_start=231
@@ -54,19 +56,19 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SEARCHFILTER_METADATAENTRY']._serialized_start=990
   _globals['_SEARCHFILTER_METADATAENTRY']._serialized_end=1049
   _globals['_SEARCHREQUEST']._serialized_start=1052
-  _globals['_SEARCHREQUEST']._serialized_end=1549
-  _globals['_SEARCHRESPONSE']._serialized_start=1552
-  _globals['_SEARCHRESPONSE']._serialized_end=1699
-  _globals['_BATCHSEARCHREQUEST']._serialized_start=1701
-  _globals['_BATCHSEARCHREQUEST']._serialized_end=1791
-  _globals['_BATCHSEARCHRESPONSE']._serialized_start=1793
-  _globals['_BATCHSEARCHRESPONSE']._serialized_end=1883
-  _globals['_EMBEDREQUEST']._serialized_start=1885
-  _globals['_EMBEDREQUEST']._serialized_end=1979
-  _globals['_EMBEDRESPONSE']._serialized_start=1982
-  _globals['_EMBEDRESPONSE']._serialized_end=2123
-  _globals['_VECTOR']._serialized_start=2125
-  _globals['_VECTOR']._serialized_end=2157
-  _globals['_RETRIEVALSERVICE']._serialized_start=2444
-  _globals['_RETRIEVALSERVICE']._serialized_end=2759
+  _globals['_SEARCHREQUEST']._serialized_end=1609
+  _globals['_SEARCHRESPONSE']._serialized_start=1612
+  _globals['_SEARCHRESPONSE']._serialized_end=1759
+  _globals['_BATCHSEARCHREQUEST']._serialized_start=1761
+  _globals['_BATCHSEARCHREQUEST']._serialized_end=1851
+  _globals['_BATCHSEARCHRESPONSE']._serialized_start=1853
+  _globals['_BATCHSEARCHRESPONSE']._serialized_end=1943
+  _globals['_EMBEDREQUEST']._serialized_start=1945
+  _globals['_EMBEDREQUEST']._serialized_end=2039
+  _globals['_EMBEDRESPONSE']._serialized_start=2042
+  _globals['_EMBEDRESPONSE']._serialized_end=2183
+  _globals['_VECTOR']._serialized_start=2185
+  _globals['_VECTOR']._serialized_end=2217
+  _globals['_RETRIEVALSERVICE']._serialized_start=2600
+  _globals['_RETRIEVALSERVICE']._serialized_end=2915
 # @@protoc_insertion_point(module_scope)

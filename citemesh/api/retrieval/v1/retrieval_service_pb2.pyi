@@ -24,6 +24,12 @@ class Fusion(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     FUSION_MIN_MAX: _ClassVar[Fusion]
     FUSION_RECIPROCAL_RANK: _ClassVar[Fusion]
 
+class PassageView(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PASSAGE_VIEW_UNSPECIFIED: _ClassVar[PassageView]
+    PASSAGE_VIEW_FULL: _ClassVar[PassageView]
+    PASSAGE_VIEW_REFERENCE: _ClassVar[PassageView]
+
 class EmbedRole(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     EMBED_ROLE_UNSPECIFIED: _ClassVar[EmbedRole]
@@ -36,6 +42,9 @@ SEARCH_MODE_LEXICAL: SearchMode
 FUSION_UNSPECIFIED: Fusion
 FUSION_MIN_MAX: Fusion
 FUSION_RECIPROCAL_RANK: Fusion
+PASSAGE_VIEW_UNSPECIFIED: PassageView
+PASSAGE_VIEW_FULL: PassageView
+PASSAGE_VIEW_REFERENCE: PassageView
 EMBED_ROLE_UNSPECIFIED: EmbedRole
 EMBED_ROLE_PASSAGE: EmbedRole
 EMBED_ROLE_QUERY: EmbedRole
@@ -100,7 +109,7 @@ class SearchFilter(_message.Message):
     def __init__(self, document_ids: _Optional[_Iterable[str]] = ..., source_types: _Optional[_Iterable[str]] = ..., domains: _Optional[_Iterable[str]] = ..., languages: _Optional[_Iterable[str]] = ..., published_after: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., published_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., metadata: _Optional[_Mapping[str, str]] = ..., conditions: _Optional[_Iterable[_Union[MetadataCondition, _Mapping]]] = ...) -> None: ...
 
 class SearchRequest(_message.Message):
-    __slots__ = ("collection", "query", "top_k", "mode", "filter", "with_token_ids", "with_token_vectors", "fusion", "dense_weight", "keep_duplicates", "token_vectors_of")
+    __slots__ = ("collection", "query", "top_k", "mode", "filter", "with_token_ids", "with_token_vectors", "fusion", "dense_weight", "keep_duplicates", "token_vectors_of", "view")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
     TOP_K_FIELD_NUMBER: _ClassVar[int]
@@ -112,6 +121,7 @@ class SearchRequest(_message.Message):
     DENSE_WEIGHT_FIELD_NUMBER: _ClassVar[int]
     KEEP_DUPLICATES_FIELD_NUMBER: _ClassVar[int]
     TOKEN_VECTORS_OF_FIELD_NUMBER: _ClassVar[int]
+    VIEW_FIELD_NUMBER: _ClassVar[int]
     collection: str
     query: str
     top_k: int
@@ -123,7 +133,8 @@ class SearchRequest(_message.Message):
     dense_weight: float
     keep_duplicates: bool
     token_vectors_of: int
-    def __init__(self, collection: _Optional[str] = ..., query: _Optional[str] = ..., top_k: _Optional[int] = ..., mode: _Optional[_Union[SearchMode, str]] = ..., filter: _Optional[_Union[SearchFilter, _Mapping]] = ..., with_token_ids: _Optional[bool] = ..., with_token_vectors: _Optional[bool] = ..., fusion: _Optional[_Union[Fusion, str]] = ..., dense_weight: _Optional[float] = ..., keep_duplicates: _Optional[bool] = ..., token_vectors_of: _Optional[int] = ...) -> None: ...
+    view: PassageView
+    def __init__(self, collection: _Optional[str] = ..., query: _Optional[str] = ..., top_k: _Optional[int] = ..., mode: _Optional[_Union[SearchMode, str]] = ..., filter: _Optional[_Union[SearchFilter, _Mapping]] = ..., with_token_ids: _Optional[bool] = ..., with_token_vectors: _Optional[bool] = ..., fusion: _Optional[_Union[Fusion, str]] = ..., dense_weight: _Optional[float] = ..., keep_duplicates: _Optional[bool] = ..., token_vectors_of: _Optional[int] = ..., view: _Optional[_Union[PassageView, str]] = ...) -> None: ...
 
 class SearchResponse(_message.Message):
     __slots__ = ("passages", "sequence_number", "notices")

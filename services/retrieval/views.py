@@ -1,0 +1,26 @@
+"""How much of a found chunk is answered, for engines that have read all of it anyway."""
+
+from dataclasses import replace
+
+from services.retrieval.engine import NOWHERE, Chunk, Duplicate, Found, Query, TokenIds, TokenVectors, reference
+
+
+def answered(found: Found, place: int, query: Query) -> Found:
+    """What a query wants of the chunk at a place of its answer."""
+    if query.view == "reference":
+        return _referred(found)
+    chunk = found.chunk
+    with_vectors = query.with_token_vectors and place < (query.token_vectors_of or query.top_k)
+    tokens = chunk.tokens if query.with_token_ids else TokenIds()
+    vectors = chunk.token_vectors if with_vectors else TokenVectors()
+    return replace(found, chunk=replace(chunk, tokens=tokens, token_vectors=vectors))
+
+
+def _referred(found: Found) -> Found:
+    document = reference(found.document.document_id, found.document.collection)
+    duplicates = tuple(map(_referred_duplicate, found.duplicates))
+    return replace(found, chunk=Chunk(found.chunk.chunk_id, NOWHERE, ""), document=document, duplicates=duplicates)
+
+
+def _referred_duplicate(one: Duplicate) -> Duplicate:
+    return replace(one, place=NOWHERE, document=reference(one.document.document_id, one.document.collection))
