@@ -10,6 +10,7 @@ from services.retrieval.engine import Engine, Filter
 from services.retrieval.engines.durable import DurableEngine
 from tests.contract.retrieval_engines import new_document, opened, search
 
+GROWING = ("documents", "d", "chunks", "k", "vectors", "texts", "tokens")
 Step = Callable[[Engine], Awaitable[object]]
 
 
@@ -79,13 +80,6 @@ def plan_of(connection: sqlite3.Connection, statement: str) -> list[str]:
 
 
 def whole(plan: str) -> bool:
-    """Whether a step reads all of one of the tables that grow with what is kept."""
-    return plan.startswith("SCAN ") and plan.split()[1] in (
-        "documents",
-        "d",
-        "chunks",
-        "k",
-        "vectors",
-        "texts",
-        "tokens",
-    )
+    """Whether a step reads all of a collection, or of one of the tables that grow with what is kept."""
+    how, name, *_ = plan.split()
+    return name in GROWING and (how == "SCAN" or plan.endswith("(collection=?)"))
