@@ -1,7 +1,7 @@
 """How good rankings are, how sure that is, and whether one system is better than another.
 
-Metrics are ir-measures' (MacAvaney, Macdonald and Ounis, 2022). Intervals are percentile bootstraps over queries; two
-systems are compared query by query with a randomisation test (Smucker, Allan and Carterette, CIKM 2007).
+Metrics are ir-measures' (MacAvaney, Macdonald and Ounis, 2022). Intervals are over queries, and two systems are
+compared query by query, as `citemesh eval` does it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +12,7 @@ from ir_measures import RR, Measure, Qrel, R, ScoredDoc, iter_calc, nDCG
 from numpy.typing import NDArray
 
 from bench.retrieving.sets import Asked
+from citemesh.evaluation import certainty
 
 METRICS: dict[str, Measure] = {"ndcg@10": nDCG @ 10, "mrr@10": RR @ 10, "recall@10": R @ 10, "recall@100": R @ 100}
 ROUNDS = 10_000
@@ -53,24 +54,12 @@ def judged(
 
 def interval(values: Values, seed: int) -> tuple[float, float]:
     """95 % bootstrap interval of a mean."""
-    chance = np.random.default_rng(seed)
-    means = np.concatenate(
-        [values[chance.integers(0, len(values), (100, len(values)))].mean(axis=1) for _ in range(20)]
-    )
-    low, high = np.percentile(means, [2.5, 97.5])
-    return float(low), float(high)
+    return certainty.interval(values.tolist(), seed)
 
 
 def chance_of_difference(one: Values, other: Values, seed: int) -> float:
     """Two-sided p of the paired randomisation test: how often a difference so large comes of swapping at random."""
-    difference = one - other
-    found = abs(difference.mean())
-    chance = np.random.default_rng(seed)
-    larger = 0
-    for _ in range(ROUNDS // 1000):
-        signs = chance.choice(np.array([-1.0, 1.0]), (1000, len(difference)))
-        larger += int((np.abs((signs * difference).mean(axis=1)) >= found - 1e-12).sum())
-    return (larger + 1) / (ROUNDS + 1)
+    return certainty.chance_of((one - other).tolist(), seed, ROUNDS)
 
 
 def _calc(qrels: Sequence[Qrel], rankings: Sequence[Sequence[str]], queries: int) -> dict[str, Values]:

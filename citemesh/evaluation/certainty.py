@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 ROUNDS = 2000
-_SEED = 20240501
+SEED = 20240501
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +36,27 @@ class Difference:
 
 def figure(values: Sequence[float]) -> Figure:
     """The mean of at least one value."""
-    low, high = _interval(values)
+    low, high = interval(values)
     return Figure(fmean(values), low, high, len(values))
 
 
 def difference(first: Sequence[float], second: Sequence[float]) -> Difference:
     """Of values of the same questions, in the same order."""
     apart = [b - a for a, b in zip(first, second, strict=True)]
-    low, high = _interval(apart)
-    return Difference(fmean(apart), low, high, _p(apart), len(apart))
+    low, high = interval(apart)
+    return Difference(fmean(apart), low, high, chance_of(apart), len(apart))
 
 
-def _interval(values: Sequence[float]) -> tuple[float, float]:
-    chance = random.Random(_SEED)  # noqa: S311  # statistics, no secret
-    means = sorted(fmean(chance.choices(values, k=len(values))) for _ in range(ROUNDS))
-    return means[int(0.025 * ROUNDS)], means[int(0.975 * ROUNDS)]
+def interval(values: Sequence[float], seed: int = SEED, rounds: int = ROUNDS) -> tuple[float, float]:
+    """95 % interval of the mean of at least one value: percentiles of the means of samples drawn from them."""
+    chance = random.Random(seed)  # noqa: S311  # statistics, no secret
+    means = sorted(fmean(chance.choices(values, k=len(values))) for _ in range(rounds))
+    return means[int(0.025 * rounds)], means[int(0.975 * rounds)]
 
 
-def _p(apart: Sequence[float]) -> float:
-    chance = random.Random(_SEED)  # noqa: S311  # statistics, no secret
+def chance_of(apart: Sequence[float], seed: int = SEED, rounds: int = ROUNDS) -> float:
+    """Two-sided p of pairwise differences: how often signs drawn at random give one as large in sum."""
+    chance = random.Random(seed)  # noqa: S311  # statistics, no secret
     seen = abs(sum(apart)) - 1e-12
-    as_large = sum(abs(sum(one if chance.random() < 0.5 else -one for one in apart)) >= seen for _ in range(ROUNDS))
-    return (as_large + 1) / (ROUNDS + 1)
+    as_large = sum(abs(sum(one if chance.random() < 0.5 else -one for one in apart)) >= seen for _ in range(rounds))
+    return (as_large + 1) / (rounds + 1)

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from citemesh.client.types import Passage
 from gateway.query.planning import bridge_unspaced
-from gateway.query.planning.name import Name
+from gateway.query.planning.name import Name, best_first
 from gateway.query.planning.planner import Finding
 from gateway.query.planning.unspaced import is_unspaced
 from gateway.query.sentences import split
@@ -81,12 +81,7 @@ def need(question: str, read: Sequence[Passage]) -> float:
 
 def bridges(question: str, read: Sequence[Passage]) -> list[Name]:
     """Names in passages that the question doesn't have, best first."""
-    found: dict[str, Name] = {}
-    for name in _names(question, read):
-        key = name.text.casefold()
-        if name.fit > 0 and (key not in found or found[key].fit < name.fit):
-            found[key] = name
-    return sorted(found.values(), key=lambda name: (-name.fit, -len(name.text.split()), name.text))
+    return best_first(_names(question, read))
 
 
 def query_of(question: str, name: Name) -> str:

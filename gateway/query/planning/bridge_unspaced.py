@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from citemesh.client.types import Passage
 from gateway.query.context import Scored
-from gateway.query.planning.name import Name
+from gateway.query.planning.name import Name, best_first
 from gateway.query.planning.unspaced import (
     QUOTED,
     WORDS_OF_ASKING,
@@ -112,12 +112,8 @@ def open_share(worth: Worth, read: Sequence[Read]) -> float:
 
 def bridges(question: str, worth: Worth, found: Sequence[Scored], read: Sequence[Read]) -> list[Name]:
     """Names in the passages read that the question doesn't have, best first."""
-    best: dict[str, Name] = {}
-    for name in _names(question, worth, found, read):
-        if name.fit > 0 and (name.text not in best or best[name.text].fit < name.fit):
-            best[name.text] = name
     kept: list[Name] = []
-    for name in sorted(best.values(), key=lambda one: (-one.fit, one.text)):
+    for name in best_first(_names(question, worth, found, read)):
         if len(kept) < MOST and not any(name.text in other.text or other.text in name.text for other in kept):
             kept.append(name)
     return kept

@@ -1,5 +1,6 @@
 """A name that may bridge to the next search."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from citemesh.client.types import Passage
@@ -12,3 +13,13 @@ class Name:
     text: str
     fit: float
     passage: Passage
+
+
+def best_first(found: Iterable[Name]) -> list[Name]:
+    """Each name once, as where it fits best, and without those that fit nothing; longer names first among equals."""
+    best: dict[str, Name] = {}
+    for name in found:
+        key = name.text.casefold()
+        if name.fit > 0 and (key not in best or best[key].fit < name.fit):
+            best[key] = name
+    return sorted(best.values(), key=lambda name: (-name.fit, -len(name.text.split()), name.text))
