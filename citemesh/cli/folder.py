@@ -7,7 +7,7 @@ folder moved in whole, and events that were lost all come out right.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,13 +52,19 @@ def look(paths: Sequence[Path], here: Path | None = None) -> Look:
 def difference(before: Look, now: Look) -> Difference:
     """What became of the files since."""
     changed = tuple(seen for uri, seen in now.items() if uri not in before or before[uri].stamp != seen.stamp)
-    return Difference(changed, tuple(uri for uri in before if uri not in now))
+    return Difference(changed, gone_from((uri for uri, seen in before.items() if not seen.found.closed), now))
+
+
+def gone_from(uris: Iterable[str], now: Look) -> tuple[str, ...]:
+    """Those that are not there any more. What lies in a folder that can't be read is not gone."""
+    closed = tuple("" if uri == "." else f"{uri}/" for uri, seen in now.items() if seen.found.closed)
+    return tuple(uri for uri in uris if uri not in now and not uri.startswith(closed))
 
 
 def settled(first: Difference, then: Look) -> Difference:
     """Of a difference what a later look still shows just so: neither half written nor on its way to another name."""
     changed = tuple(seen for seen in first.changed if then.get(seen.found.uri) == seen)
-    return Difference(changed, tuple(uri for uri in first.gone if uri not in then))
+    return Difference(changed, gone_from(first.gone, then))
 
 
 class Changed(asyncio.Event):

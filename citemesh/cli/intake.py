@@ -144,6 +144,9 @@ def path_id(uri: str) -> str:
 
 def _read(item: Item) -> bytes | None:
     """The file's bytes; None, with the fault set, where they can't be had."""
+    if item.found.closed:
+        item.fail("UNREADABLE", "the folder can't be read", "make it readable for this user")
+        return None
     if item.size > MAX_BYTES:
         item.fail("TOO_LARGE", f"{item.size >> 20} MiB; {MAX_BYTES >> 20} are taken", "split the file")
         return None

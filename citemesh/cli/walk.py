@@ -65,7 +65,10 @@ class Found:
 
     path: Path
     uri: str
-    """Relative to where the user stands; for a file elsewhere, to the folder that was named."""
+    """Relative to where the user stands; for a file elsewhere, to the folder that was named. Bytes of a name that are
+    not UTF-8 are spelt out."""
+    closed: bool = False
+    """It is a folder that can't be read, and stands for all that is in it."""
 
 
 def walk(paths: Sequence[Path], here: Path | None = None) -> list[Found]:
@@ -93,7 +96,7 @@ def require(paths: Sequence[Path]) -> None:
 
 
 def files(paths: Sequence[Path], here: Path | None = None) -> list[Found]:
-    """The files of the paths as `walk` finds them; what isn't there has none."""
+    """The files of the paths as `walk` finds them, and folders that can't be read; what isn't there has none."""
     here = (here or Path()).resolve()
     found: dict[str, Found] = {}
     for path in paths:
@@ -108,14 +111,23 @@ def _files(path: Path, here: Path) -> Iterator[tuple[str, Found]]:
         if path.exists():
             yield os.path.realpath(path), Found(path, _uri(path, path, here))
         return
-    for folder, folders, names in os.walk(path):
+    closed: list[Path] = []
+    for folder, folders, names in os.walk(path, onerror=lambda error: closed.extend(_closed(error))):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in PASSED_OVER)
         real, uri = os.path.realpath(folder), _uri(Path(folder), path, here)
         for name in sorted(filter(_wanted, names)):
             file = os.path.join(folder, name)
             if os.path.isfile(file):
                 whole = os.path.realpath(file) if os.path.islink(file) else os.path.join(real, name)
-                yield whole, Found(Path(file), name if uri == "." else f"{uri}/{name}")
+                yield whole, Found(Path(file), _spelt(name if uri == "." else f"{uri}/{name}"))
+    for unread in closed:
+        yield os.path.realpath(unread), Found(unread, _uri(unread, path, here), closed=True)
+
+
+def _closed(error: OSError) -> Iterator[Path]:
+    """The folder that can't be read; none where it has only gone meanwhile."""
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        yield Path(error.filename)
 
 
 def _wanted(name: str) -> bool:
@@ -126,5 +138,9 @@ def _wanted(name: str) -> bool:
 def _uri(file: Path, named: Path, here: Path) -> str:
     whole = Path(os.path.abspath(file))
     if whole.is_relative_to(here):
-        return whole.relative_to(here).as_posix()
-    return whole.relative_to(Path(os.path.abspath(named)).parent).as_posix()
+        return _spelt(whole.relative_to(here).as_posix())
+    return _spelt(whole.relative_to(Path(os.path.abspath(named)).parent).as_posix())
+
+
+def _spelt(name: str) -> str:
+    return os.fsencode(name).decode("utf-8", "backslashreplace")

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from citemesh.cli.folder import Changed, Difference, Roots, Seen, difference, look, settled, watching
+from citemesh.cli.folder import Changed, Difference, Roots, Seen, difference, gone_from, look, settled, watching
 from citemesh.cli.intake import ENDS, Intake, Item, path_id
 from citemesh.cli.journal import Journal
 from citemesh.cli.watch_view import WatchView
@@ -85,8 +85,7 @@ class Watch:
     async def _first(self) -> Difference:
         """Everything that is there, and what an earlier run took in and is gone."""
         now = await asyncio.to_thread(look, self.options.paths)
-        gone = tuple(sorted(self._left - now.keys()))
-        return Difference(tuple(now.values()), gone)
+        return Difference(tuple(now.values()), gone_from(sorted(self._left), now))
 
     async def _follow(self, roots: Roots, changed: Changed) -> None:
         """Pass changes on until a folder itself is away."""
@@ -209,5 +208,6 @@ class Watch:
 
     def _write_journal(self, at_once: bool = False) -> None:
         if self.journal and (at_once or time.monotonic() - self._written > JOURNAL_S):
-            self.journal.write({*self._known, *self._left})
+            taken = (uri for uri, seen in self._known.items() if not seen.found.closed)
+            self.journal.write({*taken, *self._left})
             self._written = time.monotonic()

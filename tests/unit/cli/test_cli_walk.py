@@ -1,5 +1,6 @@
 """Which files are ingested, and their names."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -65,6 +66,38 @@ def test_what_is_no_file_is_passed_over(tree: Path) -> None:
 def test_a_loop_of_links_ends(tree: Path) -> None:
     (tree / "a" / "loop").symlink_to(tree)
     assert len(walk([tree], tree)) == 7
+
+
+def test_names_that_are_not_utf_8_are_spelt_out(tree: Path) -> None:
+    for name in (b"bad\xff.md", b"bad\xfe.md"):
+        Path(os.fsdecode(os.fsencode(tree / "a") + b"/" + name)).write_text("x")
+    found = [it for it in walk([tree], tree) if "bad" in it.uri]
+    assert [it.uri for it in found] == ["a/bad\\xfe.md", "a/bad\\xff.md"]
+    assert walk([found[0].path], tree)[0].uri == found[0].uri
+    assert found[0].path.read_text() == "x"
+
+
+def test_a_folder_that_cannot_be_read_is_told_and_one_that_went_is_not(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close(monkeypatch, tree / "a", PermissionError(errno.EACCES, "denied"))
+    found = [(it.uri, it.closed) for it in walk([tree], tree)]
+    assert found == [*((name, False) for name in ("b.md", "code.py", "rows.CSV", "空 格.txt")), ("a", True)]
+    close(monkeypatch, tree / "a", FileNotFoundError(errno.ENOENT, "gone"))
+    assert not any(it.closed for it in walk([tree], tree))
+
+
+def close(monkeypatch: pytest.MonkeyPatch, folder: Path, error: OSError) -> None:
+    """Makes a folder unreadable, for root as well."""
+    scan = os.scandir
+    error.filename = str(folder)
+
+    def refuse(path: str | Path) -> object:
+        if Path(path) == folder:
+            raise error
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Following a folder: a real folder and real events, a mesh in memory."""
 
 import asyncio
+import errno
 import json
 import os
 import shutil
@@ -21,6 +22,7 @@ from citemesh.client.mesh import Mesh
 from citemesh.errors import PermissionDenied, PreconditionFailed, Unavailable
 
 from .fake_documents import FakeDocuments
+from .test_cli_walk import close
 
 
 @pytest.fixture(autouse=True)
@@ -220,6 +222,26 @@ async def test_a_folder_that_goes_away_deletes_nothing(docs: Path, tmp_path: Pat
         (docs / "c.md").write_text("c")
         await mesh.until(lambda: set(mesh.texts) == {"docs/a.md", "docs/c.md"})
     assert "the folder is back" in told.text
+
+
+async def test_what_lies_in_a_folder_that_cannot_be_read_is_not_gone(
+    docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (docs / "sub").mkdir()
+    (docs / "sub" / "b.md").write_text("two")
+    mesh, scan = FakeDocuments(), os.scandir
+    journal = Journal(tmp_path / "state", [docs], "notes", "")
+    async with following(mesh, docs, delete=True, journal=journal) as told:
+        close(monkeypatch, docs / "sub", PermissionError(errno.EACCES, "denied"))
+        (docs / "a.md").unlink()
+        await mesh.until(lambda: mesh.texts == {"docs/sub/b.md": b"two"})
+    assert "failed docs/sub (UNREADABLE: the folder can't be read)" in told.text
+    async with following(mesh, docs, delete=True, journal=journal) as told:
+        assert mesh.texts == {"docs/sub/b.md": b"two"}
+        monkeypatch.setattr(os, "scandir", scan)
+        (docs / "sub" / "b.md").write_text("three")
+        await mesh.until(lambda: mesh.texts == {"docs/sub/b.md": b"three"})
+    assert "deleted" not in told.text
 
 
 async def test_where_nothing_tells_of_changes_it_looks(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
