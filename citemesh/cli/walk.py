@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +58,7 @@ SUFFIXES = frozenset((*PROSE, *TABLES, *CODE))
 KINDS = "Markdown, text, HTML, PDF, DOCX, EPUB, CSV, TSV, JSON Lines and source code"
 PASSED_OVER = frozenset({"node_modules", "__pycache__", "site-packages"})
 """Folders of what others wrote and a package manager put there."""
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,8 @@ class Found:
 
     path: Path
     uri: str
-    """Relative to where the user stands; for a file elsewhere, to the folder that was named. Bytes of a name that are
-    not UTF-8 are spelt out."""
+    """Relative to where the user stands; for a file elsewhere, to the folder that was named. Control
+    characters of a name, and bytes that are not UTF-8, are spelt out."""
     closed: bool = False
     """It is a folder that can't be read, and stands for all that is in it."""
 
@@ -143,4 +145,4 @@ def _uri(file: Path, named: Path, here: Path) -> str:
 
 
 def _spelt(name: str) -> str:
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
+    return _CONTROL.sub(lambda it: f"\\x{ord(it[0]):02x}", os.fsencode(name).decode("utf-8", "backslashreplace"))
