@@ -75,7 +75,8 @@ class RetrievalClient:
     async def find(self, search: Search) -> SearchAnswer:
         """Passages for a search, and what a reader should know of them."""
         request, headers = convert.search(search), about(search.collection)
-        return convert.search_answer(await self._caller.unary(self._stub.Search, request, headers=headers))
+        answer = await self._caller.unary(self._stub.Search, request, headers=headers)
+        return convert.search_answer(answer, search.view)
 
     async def find_many(self, searches: Sequence[Search]) -> tuple[SearchAnswer, ...]:
         """One answer a search, in their order; 1 to 256 searches. Makes one call a collection, all at once."""
@@ -96,7 +97,7 @@ class RetrievalClient:
     async def _find_in(self, collection: str, searches: Sequence[Search]) -> list[SearchAnswer]:
         request = pb.BatchSearchRequest(searches=map(convert.search, searches))
         answer = await self._caller.unary(self._stub.BatchSearch, request, headers=about(collection))
-        return list(map(convert.search_answer, answer.results))
+        return [convert.search_answer(found, one.view) for one, found in zip(searches, answer.results, strict=True)]
 
 
 class DocumentClient:

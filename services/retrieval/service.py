@@ -56,8 +56,7 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
         started = time.monotonic()
         try:
             async with asyncio.timeout(deadline.remaining_s(self._timeout_s)):
-                embedded = await asyncio.gather(*map(self._embedded, queries))
-                found = await self._engine.search_many(embedded)
+                found = await self._engine.search_many(await self._embedded(queries))
                 return passages.all_results(found)
         except TimeoutError:
             raise DeadlineExceeded("the searches were not done") from None
@@ -76,25 +75,31 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
     async def _vectors(self, texts: Sequence[str], as_queries: bool) -> search_pb.EmbedResponse:
         encoder = self._embeddings.encoder
         if as_queries:
-            made = np.stack(await asyncio.gather(*map(self._embeddings.query, texts)))
+            made = np.stack(await self._embeddings.queries(texts))
         else:
             made = await self._embeddings.passages(texts)
         seen = await self._embeddings.in_thread(encoder.ids, texts, "query" if as_queries else "passage")
         return vectors.answer(made, encoder.embedding.model, sum(map(len, seen)))
 
     async def _found(self, query: Query) -> Results:
-        embedded = await self._embedded(query)
+        (embedded,) = await self._embedded([query])
         with metrics.tracer.start_as_current_span("citemesh.search") as span:
             results = await self._engine.search(embedded)
             span.set_attributes({"citemesh.search.mode": query.mode, "citemesh.search.found": len(results.found)})
             return results
 
-    async def _embedded(self, query: Query) -> Query:
-        if query.mode == "lexical":
-            return query
+    async def _embedded(self, queries: Sequence[Query]) -> list[Query]:
+        """The queries with their vectors, where their modes need some."""
+        texts = [query.text for query in queries if query.mode != "lexical"]
+        if not texts:
+            return list(queries)
         with metrics.tracer.start_as_current_span("citemesh.embed"):
-            vector = await self._embeddings.readable(query.text)
-        return replace(query, vector=vector, embedding=self._embeddings.encoder.embedding)
+            vectors = iter(await self._embeddings.readable(texts))
+        made_by = self._embeddings.encoder.embedding
+        return [
+            query if query.mode == "lexical" else replace(query, vector=next(vectors), embedding=made_by)
+            for query in queries
+        ]
 
 
 class DocumentService(documents_grpc.DocumentServiceServicer):

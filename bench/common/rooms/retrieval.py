@@ -30,7 +30,7 @@ class LocalRetrieval:
             collection=search.collection or DEFAULT_COLLECTION,
             text=search.query,
             top_k=search.top_k,
-            vector=await self._embeddings.readable(search.query) if dense else None,
+            vector=(await self._embeddings.readable([search.query]))[0] if dense else None,
             embedding=self._embeddings.encoder.embedding if dense else None,
             mode="hybrid" if dense else "lexical",
             filter=Filter(search.filter.document_ids, search.filter.source_types),

@@ -82,6 +82,15 @@ class Lane(Generic[Item, Made]):
         self._filled.set()
         return await waiting.answer
 
+    async def run_many(self, items: Sequence[Item]) -> list[Made]:
+        """The items' results, in their order. Raises as `run` does, for the first that fails."""
+        if not self.healthy:
+            raise Unavailable("the embedding model")
+        waiting: list[_Waiting[Item, Made]] = [_Waiting(item) for item in items]
+        self._queue.extend(waiting)
+        self._filled.set()
+        return await asyncio.gather(*(it.answer for it in waiting))
+
     async def _run(self) -> None:
         while True:
             await self._filled.wait()

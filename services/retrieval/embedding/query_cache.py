@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
@@ -26,11 +26,11 @@ class QueryCache(Generic[Made]):
     """Least recently used entries go first; used from one event loop.
 
     Args:
-        make: embeds a query, say; cancelled when nobody waits for it any more.
+        make: embeds several queries, say; cancelled when nobody waits for them any more.
         capacity: most entries; 0 keeps none, and equal queries at the same time are still made once.
     """
 
-    def __init__(self, make: Callable[[str], Awaitable[Made]], capacity: int) -> None:
+    def __init__(self, make: Callable[[Sequence[str]], Awaitable[Sequence[Made]]], capacity: int) -> None:
         self._make = make
         self._capacity = capacity
         self._kept: OrderedDict[str, Made] = OrderedDict()
@@ -52,6 +52,18 @@ class QueryCache(Generic[Made]):
             return found
         return await self._join(text, self._flights.get(text) or self._depart(text))
 
+    async def get_many(self, texts: Sequence[str]) -> list[Made]:
+        """As `get` for each of them. What is neither kept nor in the making is made in one go, for this caller."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self]
+        known = [text for text in dict.fromkeys(texts) if text in self]
+        metrics.queries.add(len(missing), {"citemesh.embedding.cached": False})
+        made, others = await asyncio.gather(self._make(missing), asyncio.gather(*map(self.get, known)))
+        found = dict(zip(missing, made, strict=True))
+        for text, one in found.items():
+            self._keep(text, one)
+        found.update(zip(known, others, strict=True))
+        return [found[text] for text in texts]
+
     async def _join(self, text: str, flight: _Flight[Made]) -> Made:
         flight.waiting += 1
         try:
@@ -64,7 +76,7 @@ class QueryCache(Generic[Made]):
 
     def _depart(self, text: str) -> _Flight[Made]:
         async def made() -> Made:
-            return await self._make(text)
+            return (await self._make([text]))[0]
 
         flight = self._flights[text] = _Flight[Made](asyncio.create_task(made()))
         flight.task.add_done_callback(partial(self._landed, text))
@@ -72,9 +84,13 @@ class QueryCache(Generic[Made]):
 
     def _landed(self, text: str, task: "asyncio.Task[Made]") -> None:
         self._forget(text, task)
-        if task.cancelled() or task.exception() is not None or len(text) > _LONGEST or not self._capacity:
+        if not task.cancelled() and task.exception() is None:
+            self._keep(text, task.result())
+
+    def _keep(self, text: str, made: Made) -> None:
+        if len(text) > _LONGEST or not self._capacity:
             return
-        self._kept[text] = task.result()
+        self._kept[text] = made
         while len(self._kept) > self._capacity:
             self._kept.popitem(last=False)
 

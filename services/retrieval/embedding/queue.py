@@ -27,7 +27,7 @@ class Load:
     """How much is embedded at once.
 
     Attributes:
-        batch_tokens: most tokens of a batch, with padding.
+        batch_tokens: most tokens of a batch, with padding; of queries about so many.
         workers: batches of passages at once.
         nice: how much passages give way to the machine's other work: 0 not at all, 19 always.
         max_queries: queries that may wait; one more is refused.
@@ -49,6 +49,22 @@ class Load:
     unreadable_share: float = 0.3
 
 
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """A query on its way. Its length is about that of what the model sees, which is known only when its turn comes:
+    it is cut into tokens by the thread that embeds it, since another change of thread takes longer than the cutting.
+    """
+
+    text: str
+
+    def __len__(self) -> int:
+        return 2 + (len(self.text) // 4 if self.text.isascii() else len(self.text))
+
+
+_Asked = tuple[Vector, float]
+"""A query's vector, and the share of it that the model can't read."""
+
+
 class EmbeddingQueue:
     """Embeds queries and passages. `load` makes the model."""
 
@@ -58,27 +74,25 @@ class EmbeddingQueue:
         self._encoder: Encoder | None = None
         self._room = asyncio.Semaphore(self._limits.max_passages)
         batch = self._limits.batch_tokens
-        self._queries: Lane[Ids, Vector] = Lane("queries", self._embed_queries, 1, batch, 0, self._limits.window_s)
+        self._queries: Lane[_Query, _Asked] = Lane("queries", self._embed_queries, 1, batch, 0, self._limits.window_s)
         self._passages: Lane[Tokens | Ids, tuple[Vector, bytes]] = Lane(
             "passages", self._embed_passages, self._limits.workers, batch, self._limits.nice
         )
-        self._cache = QueryCache(self._made, self._limits.cached_queries)
+        self._cache: QueryCache[_Asked] = QueryCache(self._made, self._limits.cached_queries)
         self._cutting = ThreadPoolExecutor(2, thread_name_prefix="embedding-cutting")
-        self._asking = ThreadPoolExecutor(1, thread_name_prefix="embedding-asking")
 
     async def start(self) -> None:
         """Loads the model, then embeds one query, so that the first real one finds everything warm."""
-        self._encoder = await asyncio.get_running_loop().run_in_executor(self._asking, self._load)
+        self._encoder = await asyncio.get_running_loop().run_in_executor(self._cutting, self._load)
         self._queries.start()
         self._passages.start()
-        await self._made("warm up")
+        await self._made(["warm up"])
 
     async def stop(self) -> None:
         """Ends the threads; what waits is refused."""
         await self._queries.stop()
         await self._passages.stop()
         await asyncio.to_thread(self._cutting.shutdown)
-        await asyncio.to_thread(self._asking.shutdown)
 
     @property
     def encoder(self) -> Encoder:
@@ -94,19 +108,23 @@ class EmbeddingQueue:
 
     async def query(self, text: str) -> Vector:
         """Vector of a query, shape (dimension,), not to be written to. Raises Overloaded, Unavailable."""
-        return (await self._asked(text))[0]
+        return (await self.queries([text]))[0]
 
-    async def readable(self, text: str) -> Vector | None:
-        """As `query`; None for a text that the model can't read, whose vector would mean nothing."""
-        vector, rate = await self._asked(text)
-        return vector if rate <= self._limits.unreadable_share else None
+    async def queries(self, texts: Sequence[str]) -> list[Vector]:
+        """Vectors of queries, in their order, none to be written to. Raises Overloaded, Unavailable."""
+        return [vector for vector, _ in await self._asked(texts)]
 
-    async def _asked(self, text: str) -> tuple[Vector, float]:
+    async def readable(self, texts: Sequence[str]) -> list[Vector | None]:
+        """As `queries`; None for a text that the model can't read, whose vector would mean nothing."""
+        asked = await self._asked(texts)
+        return [vector if rate <= self._limits.unreadable_share else None for vector, rate in asked]
+
+    async def _asked(self, texts: Sequence[str]) -> list[_Asked]:
         if not self.healthy:
             raise Unavailable("the embedding model")
-        if self._queries.waiting >= self._limits.max_queries and text not in self._cache:
+        if self._queries.waiting >= self._limits.max_queries and any(text not in self._cache for text in texts):
             raise Overloaded("the queue of queries to embed", 1.0)
-        return await self._cache.get(text)
+        return await self._cache.get_many(texts) if len(texts) > 1 else [await self._cache.get(text) for text in texts]
 
     async def passages(self, texts: Sequence[str]) -> Vector:
         """Vectors of passages, shape (len(texts), dimension). Raises Unavailable."""
@@ -143,18 +161,8 @@ class EmbeddingQueue:
         """Runs work on passages beside the event loop; queries have a thread of their own."""
         return await asyncio.get_running_loop().run_in_executor(self._cutting, work, *arguments)
 
-    async def _ask(self, work: Callable[..., T], *arguments: object) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._asking, work, *arguments)
-
-    async def _made(self, text: str) -> tuple[Vector, float]:
-        """A query's vector, and the share of it that the model can't read."""
-        ids, rate = await self._ask(self._prepared, text)
-        vector = await self._queries.run(ids)
-        vector.setflags(write=False)
-        return vector, rate
-
-    def _prepared(self, text: str) -> tuple[Ids, float]:
-        return self.encoder.ids([text], "query")[0], self.encoder.unknown_rate([text])[0]
+    async def _made(self, texts: Sequence[str]) -> list[_Asked]:
+        return await self._queries.run_many([_Query(text) for text in texts])
 
     async def _passage(self, item: Tokens | Ids) -> tuple[Vector, bytes]:
         async with self._room:
@@ -169,8 +177,12 @@ class EmbeddingQueue:
     def _items(self, seen: Sequence[str], own: Sequence[int]) -> Sequence[Tokens | Ids]:
         return self._late.tokens(seen, own) if self._late else self.encoder.ids(seen, "passage")
 
-    def _embed_queries(self, batch: list[Ids]) -> Sequence[Vector]:
-        return [vector.copy() for vector in self.encoder.embed(batch)]  # a kept one must not keep its batch
+    def _embed_queries(self, batch: list[_Query]) -> Sequence[_Asked]:
+        texts = [query.text for query in batch]
+        vectors = [vector.copy() for vector in self.encoder.embed(self.encoder.ids(texts, "query"))]
+        for vector in vectors:  # copied, as a kept one must not keep its batch
+            vector.setflags(write=False)
+        return list(zip(vectors, self.encoder.unknown_rate(texts), strict=True))
 
     def _embed_passages(self, batch: list[Tokens | Ids]) -> Sequence[tuple[Vector, bytes]]:
         """All of a batch are of one kind: the encoder's."""

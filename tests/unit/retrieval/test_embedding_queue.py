@@ -26,9 +26,11 @@ class GatedEncoder(FakeEncoder):
         self.passage_gate = threading.Semaphore(0)
         self.batches: list[int] = []
         self.fails = False
+        self.entered = 0
 
     def embed(self, batch: Sequence[Ids]) -> Vector:
         """One batch of queries, when the gate lets it through."""
+        self.entered += 1
         assert self.gate.acquire(timeout=10)
         self.batches.append(len(batch))
         if self.fails:
@@ -182,13 +184,37 @@ async def test_equal_queries_at_once_are_made_once_whoever_of_them_leaves() -> N
     await queue.stop()
 
 
+async def test_several_queries_are_made_in_one_go_but_for_those_that_are_known_or_in_the_making() -> None:
+    encoder = GatedEncoder()
+    queue = await started(encoder)
+    flying = asyncio.create_task(queue.query("flying"))
+    await until(lambda: encoder.entered == 2)
+    several = asyncio.create_task(queue.queries(["a", "flying", "b", "a"]))
+    await until(lambda: queue._queries.waiting == 2)
+    encoder.gate.release(2)
+    a, shared, b, again = await several
+    assert shared is await flying
+    assert again is a
+    assert not np.array_equal(a, b)
+    assert encoder.batches == [1, 1, 2], "the warm-up, the one in the making, both others"
+    assert await queue.query("b") is b
+    assert await queue.queries([]) == []
+    left = asyncio.create_task(queue.queries([f"left {n}" for n in range(8)]))
+    await until(lambda: encoder.entered == 4)
+    left.cancel()
+    await asyncio.gather(left, return_exceptions=True)
+    encoder.gate.release(2)
+    assert (await queue.query("after")).shape == (64,)
+    await queue.stop()
+
+
 async def test_a_query_that_everyone_left_can_be_asked_again_at_once() -> None:
     made: list[asyncio.Event] = []
 
-    async def make(text: str) -> Vector:
+    async def make(texts: Sequence[str]) -> list[Vector]:
         made.append(asyncio.Event())
         await made[-1].wait()
-        return np.ones(2, np.float32)
+        return [np.ones(2, np.float32) for _ in texts]
 
     cache = QueryCache(make, 4)
     left = asyncio.create_task(cache.get("q"))
@@ -204,12 +230,12 @@ async def test_a_query_that_everyone_left_can_be_asked_again_at_once() -> None:
 async def test_a_failed_or_very_long_query_is_not_kept() -> None:
     calls = 0
 
-    async def make(text: str) -> Vector:
+    async def make(texts: Sequence[str]) -> list[Vector]:
         nonlocal calls
         calls += 1
-        if text == "bad":
+        if "bad" in texts:
             raise Unavailable("the model")
-        return np.ones(2, np.float32)
+        return [np.ones(2, np.float32) for _ in texts]
 
     cache = QueryCache(make, 4)
     for text in ("bad", "bad", "x" * 3000, "x" * 3000):
@@ -281,7 +307,9 @@ async def test_what_waits_at_the_end_is_refused() -> None:
 async def test_what_the_model_cannot_read_is_told() -> None:
     queue = await started(FakeEncoder(unreadable="字"), Load(unreadable_share=0.5))
     assert await queue.unreadable(["字字", "字a", "字ab", "", "  "]) == {0}
-    assert await queue.readable("字字字a") is None
+    assert await queue.readable(["字字字a"]) == [None]
     for text in ("字 a", "?", "字 a"):
-        assert (await queue.readable(text)) is not None
+        assert (await queue.readable([text]))[0] is not None
+    found = await queue.readable(["字字字a", "字 a", "new", "字字字a"])
+    assert [vector is None for vector in found] == [True, False, False, True]
     await queue.stop()
