@@ -21,8 +21,9 @@ PREFIX = "CITEMESH_"
 ROOMS = ("tokenizer", "retrieval", "generation", "reranker", "gateway", "cli")
 # As browsers send it: lower case, and no path, not even a slash.
 _ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+")
-# Read by the tests and the benches alone.
-OUTSIDE = frozenset({"CITEMESH_EVAL_DATA"})
+# No settings, but names that a shell may well have: the first is read by tests and benches, the others by the examples
+# and the lines that the documentation shows.
+OUTSIDE = frozenset({"CITEMESH_EVAL_DATA", "CITEMESH_KEY", "CITEMESH_TARGET"})
 
 
 class CommonSettings(BaseSettings):

@@ -1,5 +1,6 @@
 """Settings are declared once and bad ones are refused with the variable's name."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,15 @@ def test_a_misspelt_variable_names_the_right_one() -> None:
 
 def test_other_rooms_variables_are_theirs() -> None:
     refuse_unknown(Sample, {"CITEMESH_RETRIEVAL_ANYTHING": "1", "PATH": "/bin"})
+
+
+def test_what_the_documentation_exports_stops_no_program() -> None:
+    root = Path(__file__).resolve().parents[3]
+    exported = set()
+    for page in (root / "README.md", *sorted((root / "docs").glob("*.md"))):
+        exported |= set(re.findall(r"export (CITEMESH_\w+)=", page.read_text(encoding="utf-8")))
+    assert "CITEMESH_KEY" in exported
+    refuse_unknown(Sample, dict.fromkeys(exported, "1"))
 
 
 @pytest.mark.parametrize("value", ["0", "9", "many", ""])
