@@ -131,6 +131,7 @@ def engine_of(settings: RetrievalSettings) -> Engine:
         index_threads=settings.index_threads,
         near_duplicate=settings.near_duplicate,
         lexical_postings=settings.lexical_postings,
+        search_threads=settings.search_threads or len(os.sched_getaffinity(0)),
     )
 
 

@@ -119,6 +119,9 @@ class RetrievalSettings(RoomSettings):
     search_timeout_s: float = Field(
         30.0, gt=0, le=600, description="Seconds for a search without a deadline, and most."
     )
+    search_threads: int = Field(
+        0, ge=0, le=256, description="Threads that the vectors of one BatchSearch are shared out to; 0: one a core."
+    )
     tokens_interval_s: float = Field(
         10.0,
         gt=0,

@@ -30,6 +30,7 @@ from services.retrieval.engines.durable_search import DurableSearch
 from services.retrieval.fuse import EVEN, Weights
 from services.retrieval.index.keeper import IndexChange, IndexKeeper
 from services.retrieval.index.kinds import IndexChoice
+from services.retrieval.index.spread import Spread
 from services.retrieval.index.tender import IndexTender
 from services.retrieval.store import changes, chunks, collections, copies, schema, words
 from services.retrieval.store import documents as documents_of
@@ -57,6 +58,7 @@ class DurableEngine:
         near_duplicate: float = near.THRESHOLD,
         snapshots: Path | None = None,
         lexical_postings: int = MOST_POSTINGS,
+        search_threads: int = 1,
     ) -> None:
         self._directory = directory
         self._copies = snapshots or directory.parent / "snapshots"
@@ -66,7 +68,8 @@ class DurableEngine:
         self._indexes = IndexKeeper(directory, snapshot_after, index or IndexChoice())
         self._tender: IndexTender | None = None
         self._index_threads = index_threads
-        self._search = DurableSearch(self._indexes, weights, candidates, near_duplicate, lexical_postings)
+        self._spread = Spread(search_threads)
+        self._search = DurableSearch(self._indexes, weights, candidates, near_duplicate, lexical_postings, self._spread)
         self._database: Database | None = None
 
     async def open(self) -> None:
@@ -98,6 +101,7 @@ class DurableEngine:
         if self._database is not None:
             await self._database.close(last=self._indexes.save_all)
             self._database = None
+        await asyncio.to_thread(self._spread.close)
         self._lock.release()
 
     async def healthy(self) -> bool:

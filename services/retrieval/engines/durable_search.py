@@ -16,6 +16,7 @@ from services.retrieval.engines.durable_results import Group, Ranked, results
 from services.retrieval.fuse import Fused, Scores, Weights, unrelated
 from services.retrieval.index.drawn import Drawn
 from services.retrieval.index.keeper import IndexKeeper
+from services.retrieval.index.spread import Spread
 from services.retrieval.store import chunks, collections, words
 from services.retrieval.store import vectors as stored
 from services.retrieval.store.collections import Row
@@ -55,10 +56,17 @@ class DurableSearch:
         candidates: fewest chunks that each part of a hybrid search ranks.
         near_duplicate: similarity from which chunks are folded into one.
         lexical_postings: passages that the words of a query may have together.
+        spread: threads over which the vectors of several searches are shared out.
     """
 
     def __init__(
-        self, indexes: IndexKeeper, weights: Weights, candidates: int, near_duplicate: float, lexical_postings: int
+        self,
+        indexes: IndexKeeper,
+        weights: Weights,
+        candidates: int,
+        near_duplicate: float,
+        lexical_postings: int,
+        spread: Spread,
     ) -> None:
         self._near_duplicate = near_duplicate
         self._indexes = indexes
@@ -66,6 +74,7 @@ class DurableSearch:
         self._weights = weights
         self._candidates = candidates
         self._postings = Postings(lexical_postings)
+        self._spread = spread
 
     def run(self, connection: sqlite3.Connection, queries: Sequence[Query]) -> tuple[Results, ...]:
         """Answers all from one state of the store; done again where a change overtook it."""
@@ -133,7 +142,7 @@ class DurableSearch:
             return [{} for _ in asked]
         vectors = np.stack([one.query.vector for one in asked if one.query.vector is not None])
         index = self._indexes.of(row)
-        found = index.search_many(vectors, limit, allowed)
+        found = index.search_many(vectors, limit, allowed, self._spread)
         if not index.lossy:
             return found
         return [self._exact(connection, vector, scores) for vector, scores in zip(vectors, found, strict=True)]

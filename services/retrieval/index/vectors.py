@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-import faiss
 import numpy as np
 
 from services.retrieval.engine import Vector
@@ -17,13 +16,11 @@ from services.retrieval.index.kinds import IndexChoice, training_for
 from services.retrieval.index.members import Members, Numbers
 from services.retrieval.index.rwlock import ReadWriteLock
 from services.retrieval.index.segment import Segment
+from services.retrieval.index.spread import ALONE, Nearest, Spread
 
 ReadVectors = Callable[[Numbers], Iterator[tuple[Numbers, Vector]]]
 """Reads vectors by their numbers from the store, in portions; those that are gone are missing."""
 
-_CORES = faiss.omp_get_max_threads()
-_MANY = 16
-"""Vectors from which a search is shared out: for fewer, waiting for another thread costs more than it saves."""
 _FEW = 64
 _SLICE = 8
 
@@ -95,14 +92,16 @@ class VectorIndex:
         """Cosine by number of the nearest, at most `limit`, among `allowed` where given."""
         return self.search_many(vector.reshape(1, -1), limit, allowed)[0]
 
-    def search_many(self, vectors: Vector, limit: int, allowed: Numbers | None = None) -> list[dict[int, float]]:
-        """The same for each of several vectors, of shape (n, dimension), in one pass."""
+    def search_many(
+        self, vectors: Vector, limit: int, allowed: Numbers | None = None, spread: Spread = ALONE
+    ) -> list[dict[int, float]]:
+        """The same for each of several vectors, of shape (n, dimension), in one pass that may be shared out."""
         rows = np.ascontiguousarray(vectors, dtype=np.float32)
-        faiss.omp_set_num_threads(_CORES if len(rows) >= _MANY else 1)
+        shared = ALONE if self._choice.gpu else spread
         with self._lock.reading():
             among = self._among(allowed)
             parts = self._parts.all() if among is None or len(among) else []
-            found = [part.search(rows, min(limit, len(part)), among) for part in parts]
+            found = [_found(part, rows, limit, among, shared) for part in parts]
         if len(found) == 1:
             return [_scores(*row) for row in zip(*found[0], strict=True)]
         return [_merged([(scores[at], numbers[at]) for scores, numbers in found], limit) for at in range(len(rows))]
@@ -192,6 +191,11 @@ class VectorIndex:
 
     def _flat(self) -> Segment:
         return Segment.empty("flat", self.dimension, self._choice)
+
+
+def _found(part: Segment, rows: Vector, limit: int, among: Members | None, spread: Spread) -> Nearest:
+    most = min(limit, len(part))
+    return spread.search(lambda some: part.search(some, most, among), rows)
 
 
 def _train(made: Segment, numbers: Numbers, read: ReadVectors) -> None:
