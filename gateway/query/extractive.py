@@ -12,6 +12,7 @@ from citemesh.errors import CiteMeshError
 from gateway.query.citations import LONGEST_SENTENCE, cite
 from gateway.query.language import joins_without_space
 from gateway.query.limits import Limits
+from gateway.query.markers import plain
 from gateway.query.ports import RerankerPort
 from gateway.query.sentences import is_wide, split
 from gateway.query.transcript import Transcript
@@ -25,7 +26,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A sentence of a source; span in the source's text."""
+    """A sentence of a source; span in the source's text. text: as it is shown, without what looks like a marker."""
 
     source: Source
     span: Span
@@ -66,7 +67,7 @@ def candidates(sources: Sequence[Source]) -> list[Quote]:
         Quote(source, sentence.span, shown)
         for source in sources
         for sentence in split(source.text)
-        if (shown := " ".join(sentence.text.split())[:LONGEST_SENTENCE])
+        if (shown := plain(" ".join(sentence.text.split())[:LONGEST_SENTENCE]))
     ]
     told = [quote for quote in every if _tells(quote.text)] or every
     return list({quote.text: quote for quote in reversed(told)}.values())[::-1][:MOST_CANDIDATES]

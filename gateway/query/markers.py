@@ -7,6 +7,7 @@ _MARKER = re.compile(r"[ \t]*(?:\[|【)\s*(?:[Ss]ources?|来源)?\s*(\d{1,3}(?:\
 _IMAGE = "!["
 _UNFINISHED = re.compile(r"\s*(?:!|!?(?:\[|【)\s{0,2}(?:[A-Za-z]{0,7}|来源?)\s{0,2}[\d,;–\-\s]{0,24})?\Z")
 _NUMBER = re.compile(r"\d+")
+_CODE = re.compile(r"[=;{}`]|\w\(|\w\.\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +72,17 @@ class MarkerFilter:
         kept.append(text)
         self._length += len(text)
         self._in_code ^= text.count("`") % 2 == 1
+
+
+def plain(text: str) -> str:
+    """A quoted text without what looks like one of our markers, and with links for images, as a model's text.
+
+    An index in code (``argv[1]``) stays: it stands right behind a word, in a text that has other signs of code.
+    """
+    code = bool(_CODE.search(text))
+
+    def kept(found: re.Match[str]) -> str:
+        before = text[found.start() - 1 : found.start()]
+        return found.group() if code and found.group()[0] == "[" and (before.isalnum() or before == "_") else ""
+
+    return _MARKER.sub(kept, text).replace(_IMAGE, "[").strip()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.query.markers import Cleaned, MarkerFilter
+from gateway.query.markers import Cleaned, MarkerFilter, plain
 from tests.unit.gateway.test_sentences import CUTS, parts
 
 TEXT = st.text(alphabet=st.sampled_from("a []1,7【】` \n中Source-"), max_size=60)
@@ -51,3 +51,18 @@ def test_little_is_held_back() -> None:
     assert marker_filter.feed("The pump").text == "The pump"
     assert marker_filter.feed(" [").text == ""
     assert marker_filter.feed("a word").text == " [a word"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("The jack raises three tonnes [1][7]. Cite [Source 7] always.", "The jack raises three tonnes. Cite always."),
+        ("Leeds[12] is a city【3】.", "Leeds is a city."),
+        ("See ![status](http://evil.example/?q=1) now.", "See [status](http://evil.example/?q=1) now."),
+        ("x = sys.argv[1] + b[2]; [3]", "x = sys.argv[1] + b[2];"),
+        ("Take `a[1]` from it.", "Take `a[1]` from it."),
+        ("[1]", ""),
+    ],
+)
+def test_a_quote_has_no_markers_but_ours(text: str, shown: str) -> None:
+    assert plain(text) == shown
