@@ -7,6 +7,8 @@ all before the next, in an order drawn anew, one at a time. The peer is there tw
 model has, and with as many as there are cores; the figures compare with the one that is faster to the end.
 
     first, total   seconds to the first text and to the end; ratios of the same questions
+    search, read   of the first: until the prompt went to the model, and from there to the model's first token
+    prompt, cores  tokens of the whole prompt, and processor time a second that a side took until its first text
     recall@10      share of a question's evidence among the first ten documents
     precision      share of the citations that are evidence: all, and at sentences that state a right answer only. The
                    peer's citations are the markers that its prompt asks for
@@ -32,7 +34,7 @@ from bench.citing import told
 from bench.citing.answers import states
 from bench.citing.told import One
 from bench.citing.ways import claims_of
-from bench.common import meshes, show
+from bench.common import cpu, meshes, show
 from bench.common.args import keep
 from bench.common.machine import cores, require_memory
 from bench.common.report import Aim, Cell, Prediction, Question, Report, Table
@@ -45,6 +47,7 @@ from bench.speed import children
 from bench.speed.corpora import text_of
 from citemesh.cli.layout import StackOptions
 from citemesh.cli.ports import why_taken
+from citemesh.cli.stack import Stack
 from citemesh.client import Mesh, types
 from citemesh.client.types import CitationEvent, DeltaEvent, DoneEvent
 from citemesh.errors import PreconditionFailed
@@ -59,6 +62,8 @@ DEPTH = 10
 ASKED = 24
 """Passages asked of CiteMesh, whose documents are cut in passages: enough for ten documents."""
 START_S = 300.0
+DONE = DoneEvent("", "", types.Usage(), (), {}, "", "")
+"""Of an answer that has not ended."""
 PORTS = range(20180, 20280)
 HOPS = "Envoy, five services and a second search, against one process; the model reads as much on either side"
 FIGURES = {
@@ -90,7 +95,11 @@ class Asked:
 class Got:
     """What one side answered: seconds, tokens (deltas), documents found, and each sentence with what it cites.
 
-    checks_s are the seconds that checks of sentences took, beside the writing or after it.
+    Attributes:
+        checks_s: seconds that checks of sentences took, beside the writing or after it.
+        prompt: tokens that the model was given.
+        read_s: seconds from there to the model's first token.
+        cpu_s: processor time of all of the side's processes until the first text.
     """
 
     first_s: float
@@ -99,6 +108,9 @@ class Got:
     found: Sequence[str]
     sentences: Sequence[tuple[str, tuple[str, ...]]]
     checks_s: float = 0.0
+    prompt: int = 0
+    read_s: float = 0.0
+    cpu_s: float = 0.0
 
     def recall(self, asked: Asked) -> float:
         """Share of the evidence among the first ten documents."""
@@ -114,6 +126,26 @@ class Got:
 
 
 Ask = Callable[[Asked], Coroutine[Any, Any, Got]]
+
+
+class Spent:
+    """Processor time that processes take from a moment on."""
+
+    def __init__(self, pids: Sequence[int]) -> None:
+        self._pids, self._began = pids, 0.0
+
+    def begin(self) -> None:
+        """The moment."""
+        self._began = cpu.cpu_s(self._pids)
+
+    def seconds(self) -> float:
+        """What they took since."""
+        return cpu.cpu_s(self._pids) - self._began
+
+
+def pids_of(mesh: Stack) -> list[int]:
+    """All processes of a mesh."""
+    return [pid for started in mesh.pids().values() for pid in cpu.tree(started)]
 
 
 class Bench:
@@ -138,7 +170,7 @@ class Bench:
             client = await stack.enter_async_context(mesh.client(600.0))
             collection, seconds = await fill(client, corpus)
             show.say(f"CiteMesh has the documents ({seconds:.0f} s); starting the peer")
-            sides: dict[str, Ask] = {"CiteMesh": citemesh(client, collection)}
+            sides: dict[str, Ask] = {"CiteMesh": citemesh(client, collection, Spent(pids_of(mesh)))}
             for threads in {load(GenerationSettings).threads, cores()}:
                 peer = haystack(corpus, state / f"peer{threads}", threads)
                 sides[f"Haystack, {threads} threads"] = await stack.enter_async_context(peer)
@@ -184,29 +216,35 @@ async def ask(sides: dict[str, Ask], asked: Sequence[Asked], seed: int) -> dict[
     return found
 
 
-def citemesh(mesh: Mesh, collection: str) -> Ask:
+def citemesh(mesh: Mesh, collection: str, spent: Spent) -> Ask:
     """The mesh, asked through its door."""
 
     async def one(asked: Asked) -> Got:
-        started, first_s, checks_s, tokens, text = time.perf_counter(), 0.0, 0.0, 0, ""
+        spent.begin()
+        started, first_s, cpu_s, text, done = time.perf_counter(), 0.0, 0.0, "", DONE
         cited: list[CitationEvent] = []
         question = types.Question(asked.text, collection, skip_cache=True)
         async with aclosing(mesh.query.ask(question, START_S)) as events:  # type: ignore[type-var]  # an async generator
             async for event in events:
                 if isinstance(event, DeltaEvent):
                     first_s = first_s or time.perf_counter() - started
+                    cpu_s = cpu_s or spent.seconds()
                     text += event.text
                 elif isinstance(event, CitationEvent):
                     cited.append(event)
                 elif isinstance(event, DoneEvent):
-                    checks_s, tokens = event.timings.get("cite", 0.0) / 1000, event.usage.completion_tokens
+                    done = event
         total_s = time.perf_counter() - started
         found = await mesh.query.search(asked.text, collection, ASKED)
         sentences = [
             (text[one.sentence.start : one.sentence.end], tuple(dict.fromkeys(it.document_id for it in one.citations)))
             for one in cited
         ]
-        return Got(first_s, total_s, tokens, list(dict.fromkeys(it.document_id for it in found)), sentences, checks_s)
+        documents = list(dict.fromkeys(it.document_id for it in found))
+        checks_s, read_s = (done.timings.get(name, 0.0) / 1000 for name in ("cite", "first_token"))
+        used = done.usage
+        times = (checks_s, used.prompt_tokens, read_s, cpu_s)
+        return Got(first_s, total_s, used.completion_tokens, documents, sentences, *times)
 
     return one
 
@@ -228,25 +266,32 @@ async def haystack(corpus: JudgedSet, folder: Path, threads: int) -> AsyncIterat
     port = next(number for number in PORTS if not why_taken(number))
     words = await asyncio.to_thread(haystack_words, corpus, folder, port, threads)
     log, url = folder / "peer.log", f"http://127.0.0.1:{port}"
-    async with children.running("bench.peers.haystack_rag", words, {}, log) as process, aiohttp.ClientSession() as http:
+    # Set before it starts: a math library that some import has loaded reads no change.
+    env = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads))
+    async with (
+        children.running("bench.peers.haystack_rag", words, env, log) as process,
+        aiohttp.ClientSession() as http,
+    ):
         async with asyncio.timeout(START_S):
             while not await _answers(http, f"{url}/healthz"):
                 children.require_running(process, log)
                 await asyncio.sleep(0.1)
-        yield asking(http, f"{url}/ask", log)
+        yield asking(http, f"{url}/ask", log, Spent(cpu.tree(process.pid)))
 
 
-def asking(http: aiohttp.ClientSession, url: str, log: Path) -> Ask:
+def asking(http: aiohttp.ClientSession, url: str, log: Path, spent: Spent) -> Ask:
     """Asks the peer, and reads its markers as what it cites."""
 
     async def one(asked: Asked) -> Got:
-        started, first_s, text, last = time.perf_counter(), 0.0, "", {}
+        spent.begin()
+        started, first_s, cpu_s, text, last = time.perf_counter(), 0.0, 0.0, "", {}
         async with http.post(url, json={"question": asked.text}) as response:
             response.raise_for_status()
             async for line in response.content:
                 last = json.loads(line)
                 if "text" in last:
                     first_s = first_s or time.perf_counter() - started
+                    cpu_s = cpu_s or spent.seconds()
                     text += last["text"]
         if not last.get("documents"):
             raise PreconditionFailed("BENCH_PEER", "the pipeline broke off", f"see {log}")
@@ -255,7 +300,8 @@ def asking(http: aiohttp.ClientSession, url: str, log: Path) -> Ask:
             (claim.sentence.text, tuple(sources[n - 1] if n <= len(sources) else "" for n in sorted(claim.hints) if n))
             for claim in claims_of(text)
         ]
-        return Got(first_s, time.perf_counter() - started, last["tokens"], last["documents"], sentences)
+        times = (0.0, last["prompt_tokens"], last["read_s"], cpu_s)
+        return Got(first_s, time.perf_counter() - started, last["tokens"], last["documents"], sentences, *times)
 
     return one
 
@@ -276,7 +322,7 @@ async def _answers(http: aiohttp.ClientSession, url: str) -> bool:
 
 def tell(report: Report, asked: Sequence[Asked], answers: dict[str, list[Got]]) -> None:
     """Adds tables and figures."""
-    timed = ("first s", "total s", "tokens", "ms a token")
+    timed = ("first s", "search s", "read s", "prompt", "cores", "total s", "tokens", "ms a token")
     cited = ("sentences", "cited", "precision", "stating", "precision", "recall")
     columns = ("set", "side", "questions", *timed, "recall@10", *cited)
     rows: list[list[Cell]] = []
@@ -312,7 +358,10 @@ def _row(asked: Sequence[Asked], each: Sequence[Got]) -> list[Cell]:
     pairs = list(zip(asked, each, strict=True))
     every, stating = [[one for it, got in pairs for one in got.ones(it, only)] for only in (False, True)]
     recall = fmean(got.recall(it) for it, got in pairs)
-    times = [median([got.first_s for got in each]), median([got.total_s for got in each])]
+    firsts, reads = [got.first_s for got in each], [got.read_s for got in each]
+    times = [median(firsts), median([first - read for first, read in zip(firsts, reads, strict=True)]), median(reads)]
+    times += [fmean(got.prompt for got in each), sum(got.cpu_s for got in each) / sum(firsts)]
+    times += [median([got.total_s for got in each])]
     tokens = sum(got.tokens for got in each)
     times += [tokens / len(each), 1000 * sum(got.total_s - got.first_s for got in each) / max(1, tokens)]
     said = [len(every), told.supported(every), told.precision(every)]

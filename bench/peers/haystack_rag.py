@@ -6,10 +6,12 @@ transformers, and the generator one around vLLM's engine, in this process and ca
 or network stands between pipeline and model. Paragraphs go in whole with their titles. The prompt asks for markers.
 
     POST /ask {"question": "…"} → lines of JSON: {"text": "…"} as it is written, then {"documents": […], "sources": […],
-    "tokens": …}: ids of all that were retrieved, best first, of those in the prompt, number 1 first, and tokens written
+    "tokens": …, "prompt_tokens": …, "read_s": …}: ids of all that were retrieved, best first, of those in the prompt,
+    number 1 first, tokens written and read, and seconds from the prompt to the model's first token
 
 `python -m bench.peers.haystack_rag EMBEDDING_DIR MODEL_DIR CORPUS.jsonl --port N`. A line of the corpus is {"id",
-"text", "metadata"}. Standard output says in one JSON object that the corpus is in and how many seconds that took.
+"text", "metadata"}. Threads of math libraries are set by OMP_NUM_THREADS before it starts: Haystack loads them on
+import. Standard output says in one JSON object that the corpus is in and how many seconds that took.
 """
 
 import argparse
@@ -93,15 +95,18 @@ class VllmChat:
         turns = [{"role": message.role.value, "content": message.text} for message in messages]
         prompt = self._tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
         ids = self._tokenizer(prompt, add_special_tokens=False)["input_ids"]
+        started, read_s = time.perf_counter(), 0.0
         self._engine.add_request(uuid.uuid4().hex, {"prompt_token_ids": ids}, self._sampling)
         parts, tokens = [], 0
         while self._engine.has_unfinished_requests():
             for output in self._engine.step():
+                read_s = read_s or time.perf_counter() - started
                 parts.append(output.outputs[0].text)
                 tokens += len(output.outputs[0].token_ids)
                 if streaming_callback and parts[-1]:
                     streaming_callback(StreamingChunk(content=parts[-1]))
-        return {"replies": [ChatMessage.from_assistant("".join(parts), meta={"tokens": tokens})]}
+        meta = {"tokens": tokens, "prompt_tokens": len(ids), "read_s": read_s}
+        return {"replies": [ChatMessage.from_assistant("".join(parts), meta=meta)]}
 
 
 def pipeline_of(store: InMemoryDocumentStore, embedder: Any, chat: VllmChat) -> Pipeline:
@@ -134,7 +139,7 @@ def filled(embedder: Any, corpus: list[dict[str, Any]]) -> InMemoryDocumentStore
 def asked(pipeline: Pipeline, question: str, most: int, say: Callable[[dict[str, Any]], None]) -> None:
     """Runs the pipeline once and says what comes of it."""
     ids: list[str] = []
-    tokens = 0
+    told = {"tokens": 0, "prompt_tokens": 0, "read_s": 0.0}
     try:
         found = pipeline.run(
             {
@@ -145,9 +150,9 @@ def asked(pipeline: Pipeline, question: str, most: int, say: Callable[[dict[str,
             include_outputs_from={"retriever"},
         )
         ids = [document.id for document in found["retriever"]["documents"]]
-        tokens = found["chat"]["replies"][0].meta.get("tokens", 0)
+        told |= found["chat"]["replies"][0].meta
     finally:
-        say({"documents": ids, "sources": ids[:most], "tokens": tokens})
+        say({"documents": ids, "sources": ids[:most], **told})
 
 
 def app_of(pipeline: Pipeline, most: int) -> web.Application:

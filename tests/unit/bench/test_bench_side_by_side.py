@@ -18,6 +18,7 @@ from bench.peers.haystack_rag import app_of, filled, pipeline_of
 from bench.side_by_side import Asked, Got
 
 pytestmark = pytest.mark.slow  # what it imports takes seconds
+TOLD = {"tokens": 7, "prompt_tokens": 40, "read_s": 0.5}
 CORPUS = [
     {"id": "pump", "text": "Pump\nIt runs at 40 bar.", "metadata": {"title": "Pump"}},
     {"id": "whale", "text": "Whale\nIt lives in the sea.", "metadata": {"title": "Whale"}},
@@ -52,7 +53,13 @@ class Chat:
         assert streaming_callback
         for part in ("It runs at ", "40 bar [1]."):
             streaming_callback(StreamingChunk(content=part))
-        return {"replies": [ChatMessage.from_assistant("It runs at 40 bar [1].", meta={"tokens": 7})]}
+        return {
+            "replies": [
+                ChatMessage.from_assistant(
+                    "It runs at 40 bar [1].", meta={"tokens": 7, "prompt_tokens": 40, "read_s": 0.5}
+                )
+            ]
+        }
 
 
 async def lines_of(chat: Any) -> list[dict[str, Any]]:
@@ -66,14 +73,15 @@ async def test_the_pipeline_retrieves_numbers_its_sources_and_streams() -> None:
     chat = Chat()
     lines = await lines_of(chat)
     assert "".join(line.get("text", "") for line in lines) == "It runs at 40 bar [1]."
-    assert lines[-1] == {"documents": ["pump", "whale"], "sources": ["pump"], "tokens": 7}
+    assert lines[-1] == {"documents": ["pump", "whale"], "sources": ["pump"], **TOLD}
     system, user = (message.text or "" for message in chat.seen)
     assert "[1] Pump\nIt runs at 40 bar." in system and "Whale" not in system
     assert user.startswith("How many bar?\n")
 
 
 async def test_a_pipeline_that_breaks_ends_its_answer() -> None:
-    assert (await lines_of(Chat(broken=True)))[-1] == {"documents": [], "sources": [], "tokens": 0}
+    told = {"tokens": 0, "prompt_tokens": 0, "read_s": 0.0}
+    assert (await lines_of(Chat(broken=True)))[-1] == {"documents": [], "sources": [], **told}
 
 
 def test_an_answer_is_judged_by_its_evidence() -> None:
