@@ -10,8 +10,8 @@ What is right comes from labels, never from the check itself (docs/quality.md te
                with one whose decoder is held to markers that exist. Judged at sentences that state a right answer.
     cost       share of an answer's time that checks take, from the steps that the gateway reports.
 
-`--keep DIR` keeps the store and what the model wrote there: a run that was ended goes on. The rooms are real ones,
-behind their sidecars.
+`--keep DIR` keeps the store and what the model wrote there: a run that was ended goes on. The report is written after
+each part, to DIR/report.json where `--json` names no other file. The rooms are real ones, behind their sidecars.
 """
 
 import asyncio
@@ -209,6 +209,8 @@ def _share(spent: Sequence[cost.Spent], part: Sequence[float], seed: int) -> Est
 def main() -> int:
     """Runs the bench; `--keep DIR` beside what benches share."""
     kept, rest = keep()
+    if kept and not any(word.startswith("--json") for word in rest):
+        rest += ["--json", str(kept / "report.json")]
     return run("citations", __doc__ or "", list(FIGURES.values()), Bench(kept).measure, rest)
 
 

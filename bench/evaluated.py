@@ -1,8 +1,10 @@
 """Is a second hop worth it in whole answers? `citemesh eval` on labelled sets, one hop and two, through a real mesh.
 
-Starts a mesh behind its sidecars, takes a set in, and runs the command itself, twice a set: with one search a question,
-then with two, compared question by question. The reports (`SET-hops-N.json` and `.html`) are left in `--out`; a run
-that is there already is not made again, so that one that was ended goes on. `--keep DIR` keeps the store.
+Starts a mesh behind its sidecars, takes a set in, and runs the command itself, twice a set: with one search a question
+and with two, compared question by question. Each run has a mesh of its own over the same store, so that none finds
+in a cache what another left there: prompts, vectors of questions. The reports (`SET-hops-N.json` and `.html`) are left
+in `--out`; a run that is there already is not made again, so that one that was ended goes on. `--keep DIR` keeps the
+store.
 
 `python -m bench.evaluated --out DIR [--keep DIR] [--sets xquad-en multihop] [--questions 50] [--quick]`
 """
@@ -43,20 +45,21 @@ class Options:
 async def measure(options: Options) -> int:
     """Runs what isn't there yet; answers the highest exit status."""
     with meshes.state_dir() as own:
-        stack_options = StackOptions(state_dir=options.keep or own)
-        async with meshes.bench_mesh(stack_options) as stack, stack.client(600.0) as client:
-            worst = 0
-            for name in options.sets:
-                collection, seconds = await fill(client, SETS[name]())
-                show.say(f"{name} is in {collection} ({seconds:.0f} s)")
-                for hops in HOPS:
-                    worst = max(worst, await _run(options, stack, name, collection, hops))
-            return worst
+        runs = [(name, hops) for name in options.sets for hops in HOPS]
+        left = [(name, hops) for name, hops in runs if not options.file(name, hops, "json").exists()]
+        return max([await _started(options, options.keep or own, name, hops) for name, hops in left], default=0)
+
+
+async def _started(options: Options, state: Path, name: str, hops: int) -> int:
+    """One run, with a mesh of its own."""
+    async with meshes.bench_mesh(StackOptions(state_dir=state)) as stack:
+        async with stack.client(600.0) as client:
+            collection, seconds = await fill(client, SETS[name]())
+        show.say(f"{name} is in {collection} ({seconds:.0f} s)")
+        return await _run(options, stack, name, collection, hops)
 
 
 async def _run(options: Options, stack: Stack, name: str, collection: str, hops: int) -> int:
-    if options.file(name, hops, "json").exists():
-        return 0
     made = await asyncio.create_subprocess_exec(
         *command(options, name, collection, hops, stack.targets["gateway"], stack.key)
     )

@@ -15,8 +15,11 @@ class Lines:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        lines = path.read_text(encoding="utf-8").splitlines() if path and path.exists() else []
-        self._known: dict[str, Any] = dict(map(json.loads, lines))
+        text = path.read_text(encoding="utf-8") if path and path.exists() else ""
+        whole, _, broken = text.rpartition("\n")
+        if path and broken:  # the run before was ended while it wrote
+            path.write_text(whole and f"{whole}\n", encoding="utf-8")
+        self._known: dict[str, Any] = dict(map(json.loads, filter(None, whole.split("\n"))))
 
     def get(self, key: str) -> Any:
         """The value, or None."""

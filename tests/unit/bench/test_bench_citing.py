@@ -112,3 +112,14 @@ def test_the_second_run_is_compared_with_the_first_once_that_is_there(tmp_path: 
     words = evaluated.command(options, "xquad-en", "c", 2, "host:1", "key")
     assert words[words.index("--compare") + 1] == str(tmp_path / "xquad-en-hops-1.json")
     assert len(questions.read(Path(words[4]))) == 3
+
+
+def test_what_was_kept_survives_a_run_that_was_ended_while_it_wrote(tmp_path: Path) -> None:
+    file = tmp_path / "kept.jsonl"
+    Lines(file).put("one", "two\u2028lines\u0085 of 中文")
+    with file.open("a", encoding="utf-8") as broken:
+        broken.write('["two", "hal')
+    again = Lines(file)
+    assert again.get("one") == "two\u2028lines\u0085 of 中文" and again.get("two") is None
+    again.put("two", 2)
+    assert Lines(file).get("two") == 2
