@@ -1,4 +1,4 @@
-"""The ways to cite: the model's markers as they are, the check alone, both as it ships, and the check's best only."""
+"""The ways to cite: the model's markers as they are, the check alone, both as it ships, and the check's two best."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from gateway.query.sentences import Splitter
 from gateway.query.transcript import Transcript
 from gateway.query.vectors import TokenVectors
 
-WAYS = ("markers", "check", "both", "best one")
+WAYS = ("markers", "check", "both", "two best")
 CHECK_S = 60.0
 
 
@@ -39,7 +39,7 @@ async def cited(
         "markers": [marked(claim, sources) for claim in claims],
         "check": await checked(bare, sources, reranker, vectors),
         "both": await checked(claims, sources, reranker, vectors),
-        "best one": await checked(bare, sources, reranker, vectors, per_sentence=1),
+        "two best": await checked(bare, sources, reranker, vectors, per_sentence=2),
     }
 
 
@@ -54,7 +54,7 @@ async def checked(
     sources: Sequence[Source],
     reranker: RerankerPort,
     vectors: TokenVectors,
-    per_sentence: int = 2,
+    per_sentence: int = 1,
 ) -> list[Cited]:
     """What the gateway's own checker cites; at most so many a sentence beside those that the model named."""
     transcript = Transcript(nowhere)

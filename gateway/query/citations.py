@@ -1,4 +1,9 @@
-"""Checks the sentences of an answer against its sources, while the model writes on."""
+"""Checks the sentences of an answer against its sources, while the model writes on.
+
+A sentence cites the source that supports it best, and those that the model named if they support it too. One that no
+source supports by itself may rest on two: its clauses are checked, and where each is supported, it cites them all. What
+says the contrary supports nothing. docs/quality.md has what each of this is worth.
+"""
 
 import asyncio
 import logging
@@ -7,6 +12,8 @@ from dataclasses import dataclass
 
 from citemesh.client.types import Citation, Location, Source, Span, Support
 from citemesh.errors import CiteMeshError
+from gateway.query.clauses import clauses
+from gateway.query.contrary import contrary
 from gateway.query.ports import RerankerPort
 from gateway.query.sentences import Sentence
 from gateway.query.telemetry import tracer
@@ -44,7 +51,7 @@ class Checker:
         sources: Sequence[Source],
         transcript: Transcript,
         timeout_s: float,
-        per_sentence: int = 2,
+        per_sentence: int = 1,
         vectors: TokenVectors | None = None,
     ) -> None:
         self._reranker = reranker
@@ -84,10 +91,38 @@ class Checker:
 
     async def _check(self, claims: Sequence[Claim]) -> None:
         texts = [claim.sentence.text.strip()[:LONGEST_SENTENCE] for claim in claims]
+        found = await self._supporting(texts)
+        chosen = [self._choose(claim, support) for claim, support in zip(claims, found, strict=True)]
+        await self._by_clause(texts, chosen)
+        for claim, cited in zip(claims, chosen, strict=True):
+            await self._transcript.cite(claim.sentence.span, cited)
+
+    async def _by_clause(self, texts: Sequence[str], chosen: list[list[Citation]]) -> None:
+        """Fills in what is cited at sentences that no source supports by itself, where some support each clause."""
+        parts = {at: clauses(text) for at, text in enumerate(texts) if not chosen[at]}
+        parts = {at: some for at, some in parts.items() if len(some) > 1}
+        found = iter(await self._supporting([part for some in parts.values() for part in some]))
+        for at, some in parts.items():
+            best = [self._cited(next(found)[:1]) for _ in some]
+            if all(best):
+                chosen[at] = list({(one.number, one.location.span): one for each in best for one in each}.values())
+
+    async def _supporting(self, texts: Sequence[str]) -> list[list[Support]]:
+        """What supports each text, best first; a text of white space has nothing."""
         found = iter(await self._attribute([text for text in texts if text]))
-        for claim, text in zip(claims, texts, strict=True):
-            support = next(found, ()) if text else ()
-            await self._transcript.cite(claim.sentence.span, self._choose(claim, support))
+        return [self._sound(text, next(found, ())) if text else [] for text in texts]
+
+    def _sound(self, text: str, support: Iterable[Support]) -> list[Support]:
+        """Of what was found for a text, what supports it, best first."""
+        sound = [
+            one
+            for one in support
+            if one.supported and one.passage_id in self._sources and not contrary(text, self._quote(one))
+        ]
+        return sorted(sound, key=lambda one: -one.score)
+
+    def _quote(self, support: Support) -> str:
+        return self._sources[support.passage_id].text[support.span.start : support.span.end]
 
     async def _attribute(self, texts: Sequence[str]) -> Sequence[Sequence[Support]]:
         """Support for each text; nothing once the reranker failed, so that an answer doesn't wait for it twice."""
@@ -104,16 +139,17 @@ class Checker:
         finally:
             self.seconds += asyncio.get_running_loop().time() - started
 
-    def _choose(self, claim: Claim, support: Iterable[Support]) -> list[Citation]:
+    def _choose(self, claim: Claim, support: Sequence[Support]) -> list[Citation]:
         """The best that support the sentence, and those that the model named if they support it too."""
-        sound = [one for one in support if one.supported and one.passage_id in self._sources]
-        best = [
+        return self._cited(
             one
-            for rank, one in enumerate(sorted(sound, key=lambda s: -s.score))
+            for rank, one in enumerate(support)
             if rank < self._per_sentence or self._sources[one.passage_id].number in claim.hints
-        ]
-        cited = (cite(self._sources[one.passage_id], one.span, one.score) for one in best)
-        return [citation for citation in cited if citation is not None]
+        )
+
+    def _cited(self, support: Iterable[Support]) -> list[Citation]:
+        made = (cite(self._sources[one.passage_id], one.span, one.score) for one in support)
+        return [citation for citation in made if citation is not None]
 
 
 def cite(source: Source, span: Span, score: float) -> Citation | None:
