@@ -195,3 +195,16 @@ async def test_threads_are_kept_listed_read_and_deleted(running: Running) -> Non
     assert (await http.delete(f"/v1/threads/{name}", headers=other)).status_code == 404
     assert (await http.delete(f"/v1/threads/{name}")).status_code == 204
     assert (await http.get(f"/v1/threads/{name}")).status_code == 404
+
+
+async def test_a_thread_of_another_gateway_is_not_found_and_history_stands_in_for_it() -> None:
+    async with gateway() as one, gateway() as other:
+        begun = (await one.http.post("/v1/query", json={"query": ASKED, "start_thread": True})).json()
+        reply = await other.http.post("/v1/query", json={"query": "Who built it?", "thread_id": begun["thread_id"]})
+        error = reply.json()["error"]
+        assert (reply.status_code, error["code"]) == (404, "NOT_FOUND")
+        assert "new one" in error["remedy"]
+        history = [{"role": "user", "text": ASKED}, {"role": "assistant", "text": begun["text"]}]
+        told = await other.http.post("/v1/query", json={"query": "Who built it?", "history": history})
+        assert told.status_code == 200
+        assert other.mesh.retrieval.searches[-1].query != "Who built it?"

@@ -172,3 +172,15 @@ async def test_pages_of_others_may_not(fake_mesh: RunningMesh, browser: httpx.As
         assert "access-control-allow-origin" not in asked.headers, origin
     plain = await browser.options("/v1/query", headers=PREFLIGHT)
     assert plain.status_code == 401, "without an origin it is no preflight, and needs a key as all else does"
+
+
+async def test_a_large_upload_that_is_refused_gets_to_read_why(
+    fake_mesh: RunningMesh, browser: httpx.AsyncClient
+) -> None:
+    """A sidecar refuses by the headers alone, while a program still sends and doesn't read yet."""
+    body = b"x" * (40 * MIB)
+    for headers, status in (({}, 401), ({"authorization": "Bearer cm_00000000_x"}, 401)):
+        for content in (body, in_parts(body)):
+            reply = await browser.post("/v1/documents", content=content, headers=headers)
+            assert (reply.status_code, reply.json()["error"]["code"]) == (status, "unauthenticated")
+    assert (await browser.get("/healthz")).status_code == 200
