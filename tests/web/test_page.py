@@ -113,7 +113,7 @@ async def test_files_are_taken_in_with_their_progress_and_deleted(running: Site)
             {"name": "empty.txt", "mimeType": "text/plain", "buffer": b""},
         ]
         await page.set_input_files("#files", files)
-        await page.wait_for_selector(".uploads li:has-text('pump.md'):has-text('stored, 1 passages')")
+        await page.wait_for_selector(".uploads li:has-text('pump.md'):has-text('stored, 1 passage')")
         for name in ("broken.pdf", "empty.txt"):
             await page.wait_for_selector(f".uploads li:has-text('{name}'):has-text('failed')")
         await page.wait_for_selector(".list .open:has-text('Pump manual')")

@@ -38,7 +38,7 @@ export const WORDS = {
     mode_extractive: "Quotes only",
     auto: "Automatic",
     searching: "Searching: {query}",
-    found: "{query} — {count} passages",
+    found: "{query} — {count} {count:passage|passages}",
     planned: "Understood as: {question}",
     sources: "Sources",
     answer: "Answer",
@@ -67,7 +67,7 @@ export const WORDS = {
     state_parsed: "read",
     state_chunked: "cut into passages",
     state_embedded: "understood",
-    state_committed: "stored, {chunks} passages",
+    state_committed: "stored, {chunks} {chunks:passage|passages}",
     state_unchanged: "was there already",
     state_failed: "failed",
     no_documents: "There are no documents here yet.",
@@ -77,8 +77,8 @@ export const WORDS = {
     remove_thread: "Delete the thread “{title}”?",
     removed: "Deleted",
     more: "More",
-    chunks: "{count} passages",
-    pages: "{count} pages",
+    chunks: "{count} {count:passage|passages}",
+    pages: "{count} {count:page|pages}",
     key_title: "Your key",
     key_note:
       "The mesh asks for a key. The one that `citemesh up` made is in policy/default.key of its state directory. It stays in this tab unless you keep it.",
@@ -190,7 +190,9 @@ export function language() {
   return chosen;
 }
 
-/** Text of a key, with {names} replaced by the values given. */
+/** Text of a key, with {names} replaced by the values given, and {name:one|many} by the word that fits the number. */
 export function say(key, values = {}) {
-  return WORDS[chosen][key].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
+  return WORDS[chosen][key].replace(/\{(\w+)(?::([^|}]*)\|([^}]*))?\}/g, (_, name, one, many) =>
+    one === undefined ? String(values[name] ?? "") : Number(values[name]) === 1 ? one : many,
+  );
 }
