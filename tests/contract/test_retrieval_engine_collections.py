@@ -1,12 +1,13 @@
 """What every retrieval engine promises of collections: they are apart, and fixed to their model."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from citemesh.errors import AlreadyExists, NotFound, PreconditionFailed
-from services.retrieval.engine import Engine, Mode
+from services.retrieval.engine import Embedding, Engine, Mode
 from tests.contract.retrieval_engines import EMBEDDING, KINDS, OTHER, ids_of, new_document, opened, query_for, search
 
 PARIS = "Paris is the capital of France. It lies on the Seine."
@@ -86,12 +87,15 @@ async def test_an_unknown_collection_names_those_that_exist(engine: Engine) -> N
             await call
 
 
-async def test_another_model_is_refused_and_never_scored(filled: Engine) -> None:
-    await filled.create("other", OTHER)
-    with pytest.raises(PreconditionFailed, match="other"):
-        await filled.put(new_document(PARIS, "p", "other"))
-    with pytest.raises(PreconditionFailed):
-        await search(filled, "x", collection="other")
+@pytest.mark.parametrize("kept", [OTHER, replace(EMBEDDING, dimension=EMBEDDING.dimension + 1)], ids=["model", "size"])
+async def test_another_model_is_refused_and_never_scored(filled: Engine, kept: Embedding) -> None:
+    await filled.create("other", kept)
+    said = f"{kept.dimension} dimensions.*not of {EMBEDDING.model} \\({EMBEDDING.dimension}"
+    for call in (filled.put(new_document(PARIS, "p", "other")), search(filled, "x", collection="other")):
+        with pytest.raises(PreconditionFailed, match=said) as caught:
+            await call
+        assert caught.value.reason == "MODEL_MISMATCH"
+        assert "new collection" in caught.value.remedy
     assert not (await search(filled, "x", "lexical", collection="other")).found
 
 

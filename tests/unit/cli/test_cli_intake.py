@@ -1,6 +1,7 @@
 """Ingestion against a client that behaves as retrieval may: in order, out of order, broken off, refusing."""
 
 import io
+import re
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import cast
@@ -10,7 +11,7 @@ from rich.console import Console
 
 from citemesh.cli import intake as module
 from citemesh.cli.intake import Intake
-from citemesh.cli.intake_view import Totals, item_json, outcome, summarise
+from citemesh.cli.intake_view import Bars, Totals, item_json, outcome, summarise
 from citemesh.cli.walk import walk
 from citemesh.client.mesh import Mesh
 from citemesh.client.types import IngestProgress, Upload
@@ -178,3 +179,35 @@ def test_a_summary_tells_rows_and_what_to_do(tmp_path: Path) -> None:
     assert "1 taken in (9 rows, 9 chunks) in 1 min 15 s" in text
     assert "a.csv: 1 row " in text
     assert "row 7: no end; mend it" in text
+
+
+def test_bars_show_documents_their_rate_and_the_time_left(tmp_path: Path) -> None:
+    for name in ("a.md", "b.md", "c.md"):
+        (tmp_path / name).write_text("x" * 10)
+    items = Intake.of(walk([tmp_path], tmp_path)).items
+    out = Console(file=io.StringIO(), width=120, force_terminal=True, color_system=None)
+    with Bars(out, items) as bars:
+        bars._totals._started -= 10  # so long it took
+        items[0].take(IngestProgress("0", "id", "committed", 40, 10, notices=("half",)))
+        bars.update(items[0])
+        items[1].take(IngestProgress("1", "id", "chunked", 5, 10))
+        bars.update(items[1])
+        shown = text_of(bars)
+        assert "1/3" in shown
+        assert re.search(r"[34]\.\d chunks/s, 2\d\.\d s left", shown)
+        assert "b.md" in shown
+        assert "chunked" in shown
+        assert "a.md" not in shown
+        for item in items[1:]:
+            item.take(IngestProgress("", "id", "committed", 5, 10))
+            bars.update(item)
+        assert "3/3" in text_of(bars)
+        assert "left" not in text_of(bars)
+    assert "half" in cast(io.StringIO, out.file).getvalue()
+
+
+def text_of(bars: Bars) -> str:
+    """What the bars look like now."""
+    page = Console(record=True, file=io.StringIO(), width=120)
+    page.print(bars._progress.get_renderable())
+    return page.export_text()
