@@ -12,9 +12,10 @@ from citemesh.errors import CiteMeshError
 from gateway.query.citations import LONGEST_SENTENCE, cite
 from gateway.query.language import joins_without_space
 from gateway.query.limits import Limits
-from gateway.query.markers import plain
+from gateway.query.markers import unmarked
 from gateway.query.ports import RerankerPort
 from gateway.query.sentences import is_wide, split
+from gateway.query.structured import plain
 from gateway.query.transcript import Transcript
 from gateway.query.vectors import TokenVectors, bounded
 
@@ -67,10 +68,15 @@ def candidates(sources: Sequence[Source]) -> list[Quote]:
         Quote(source, sentence.span, shown)
         for source in sources
         for sentence in split(source.text)
-        if (shown := plain(" ".join(sentence.text.split())[:LONGEST_SENTENCE]))
+        if (shown := _shown(sentence.text))
     ]
     told = [quote for quote in every if _tells(quote.text)] or every
     return list({quote.text: quote for quote in reversed(told)}.values())[::-1][:MOST_CANDIDATES]
+
+
+def _shown(text: str) -> str:
+    """A sentence as it is quoted: on one line, without control tokens, and without what looks like our markers."""
+    return " ".join(unmarked(plain(text)).split())[:LONGEST_SENTENCE]
 
 
 def overlap(question: str, text: str) -> float:

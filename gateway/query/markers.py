@@ -74,7 +74,7 @@ class MarkerFilter:
         self._in_code ^= text.count("`") % 2 == 1
 
 
-def plain(text: str) -> str:
+def unmarked(text: str) -> str:
     """A quoted text without what looks like one of our markers, and with links for images, as a model's text.
 
     An index in code (``argv[1]``) stays: it stands right behind a word, in a text that has other signs of code.

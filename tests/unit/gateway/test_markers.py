@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.query.markers import Cleaned, MarkerFilter, plain
+from gateway.query.markers import Cleaned, MarkerFilter, unmarked
 from tests.unit.gateway.test_sentences import CUTS, parts
 
 TEXT = st.text(alphabet=st.sampled_from("a []1,7【】` \n中Source-"), max_size=60)
@@ -65,4 +65,4 @@ def test_little_is_held_back() -> None:
     ],
 )
 def test_a_quote_has_no_markers_but_ours(text: str, shown: str) -> None:
-    assert plain(text) == shown
+    assert unmarked(text) == shown
