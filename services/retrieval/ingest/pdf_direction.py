@@ -29,7 +29,7 @@ _WORD_GAP = 0.2
 _SAME_PLACE = 0.01
 _SAME_HEIGHT = 0.35
 _NEAR = 0.5
-_LONGEST_LINE = 4096
+_LONGEST_LINE = 1024
 
 
 @dataclass(frozen=True, slots=True)
