@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from typing import Any
 
 from citemesh.client.types import (
     AskEvent,
@@ -13,6 +14,8 @@ from citemesh.client.types import (
     Source,
     SourcesEvent,
 )
+from gateway.query.context import documents
+from gateway.rest.render import source
 from gateway.rest.weave import Weaver
 
 
@@ -53,6 +56,11 @@ class Answer:
         """The last event; an answer always has one."""
         assert self.done is not None, "an answer ended without its last event"  # noqa: S101  # a bug, not input
         return self.done
+
+
+def listed(answer: Answer) -> list[dict[str, Any]]:
+    """The sources of a whole answer in the order of their numbers, so that ``[n]`` is entry n - 1, cited or not."""
+    return [source(one) | {"cited": one.number in answer.ended.cited} for one in documents(answer.sources)]
 
 
 async def gather(events: AsyncGenerator[AskEvent]) -> Answer:

@@ -22,7 +22,7 @@ from citemesh.client.types import (
 from citemesh.errors import InvalidInput
 from gateway.query.context import documents
 from gateway.query.question import SOURCE_TYPES, check_text
-from gateway.rest.answer import Answer, begin, gather
+from gateway.rest.answer import Answer, begin, gather, listed
 from gateway.rest.ask import in_words_of, renamed
 from gateway.rest.body import as_kind, read_object
 from gateway.rest.endpoint import JSON, SSE, Asking, Bounds, Endpoint
@@ -197,7 +197,7 @@ def rendered(answer: Answer) -> dict[str, Any]:
     done = answer.ended
     return {
         "answer": answer.woven,
-        "sources": [source(one) | {"cited": one.number in done.cited} for one in documents(answer.sources)],
+        "sources": listed(answer),
         "text": answer.text,
         "sentences": [sentence(one) | {"text": _cut(answer.text, one.sentence)} for one in answer.sentences],
         "related_questions": list(answer.follow_ups),

@@ -17,8 +17,7 @@ from starlette.responses import JSONResponse, Response
 
 from citemesh.client.types import AskEvent, DoneEvent, Question
 from citemesh.errors import InvalidInput
-from gateway.query.context import documents
-from gateway.rest.answer import Answer, begin
+from gateway.rest.answer import Answer, begin, listed
 from gateway.rest.ask import in_words_of
 from gateway.rest.body import optional, read_object
 from gateway.rest.endpoint import JSON, NDJSON, Asking, Bounds, Endpoint
@@ -31,7 +30,6 @@ from gateway.rest.models import OWN, UnknownModel, preset
 from gateway.rest.native import COLLECTION, FILTERED, FOCUS, MORE_COLLECTIONS, SOURCE_PREFERENCE, source_types
 from gateway.rest.ndjson import LineStream, line
 from gateway.rest.openai import MESSAGES_SCHEMA, finish_reason
-from gateway.rest.render import source
 
 TAG = ":latest"
 DETAILS = {
@@ -92,7 +90,7 @@ class Run:
             "total_duration": time.perf_counter_ns() - self.began,
             **durations(done),
             **used,
-            "sources": [source(one) for one in documents(self.answer.sources)],
+            "sources": listed(self.answer),
             "notice": done.notice,
             "ignored": list(self.ignored),
         }

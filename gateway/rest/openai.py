@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from citemesh.client.types import AskEvent, DoneEvent, Question, SourcesEvent
 from citemesh.errors import InvalidInput
 from gateway.query.context import documents
-from gateway.rest.answer import Answer, begin, gather
+from gateway.rest.answer import Answer, begin, gather, listed
 from gateway.rest.ask import in_words_of
 from gateway.rest.body import read_object
 from gateway.rest.endpoint import JSON, SSE, Asking, Bounds, Endpoint
@@ -157,7 +157,7 @@ def rendered(completion: Completion, answer: Answer) -> dict[str, Any]:
     return completion.head("chat.completion") | {
         "choices": [choice],
         "usage": usage_of(answer.ended),
-        "sources": [source(one) for one in documents(answer.sources)],
+        "sources": listed(answer),
         **_beside(completion, answer),
     }
 

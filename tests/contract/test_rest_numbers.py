@@ -117,6 +117,13 @@ async def test_every_way_in_numbers_documents_alike(running: Running) -> None:
     assert all(one == lists[0] for one in lists)
 
 
+async def test_what_nothing_cites_is_listed_as_such() -> None:
+    async with gateway() as other:
+        for path, model in (("/v1/query", ""), ("/v1/chat/completions", "citemesh"), ("/api/chat", "citemesh")):
+            body = (await other.http.post(path, json=QUESTION | {"model": model, "stream": False})).json()
+            assert [one["cited"] for one in body["sources"]] == [True, True, False], path
+
+
 async def test_streams_number_as_whole_answers_do(running: Running) -> None:
     """What a stream adds up to is what the whole answer is, and no list of sources is lost on the way."""
     body = QUESTION | {"model": "sonar", "stream": True}
