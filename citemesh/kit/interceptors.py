@@ -25,16 +25,25 @@ class CallInterceptor(ServerInterceptor):  # type: ignore[type-arg]  # generic i
     def __init__(self, room: str, ready: Callable[[], bool]) -> None:
         self._room = room
         self._ready = ready
+        self._known: dict[str, tuple[Handler, Handler]] = {}
 
     async def intercept_service(
         self,
         continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler]],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> Handler:
-        """Wraps the handler; health, reflection and channelz are left alone."""
+        """Wraps the handler; health, reflection and channelz are left alone. A method's handler is wrapped once."""
         handler = await continuation(handler_call_details)
-        if handler is None or handler_call_details.method.startswith(ALWAYS_OPEN):
+        method = handler_call_details.method
+        if handler is None or method.startswith(ALWAYS_OPEN):
             return handler
+        known, wrapped = self._known.get(method, (None, None))
+        if known is not handler:
+            wrapped = self._around(handler)
+            self._known[method] = handler, wrapped
+        return wrapped
+
+    def _around(self, handler: Handler) -> Handler:
         if handler.response_streaming:
             behaviour = handler.unary_stream or handler.stream_stream
             return self._wrapped(handler, self._stream(behaviour, handler.request_streaming))

@@ -13,7 +13,7 @@ import grpc
 from grpc_channelz.v1 import channelz
 from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
-from opentelemetry.instrumentation.grpc import aio_server_interceptor, filters
+from opentelemetry.instrumentation.grpc import aio_server_interceptor
 
 from citemesh.errors import CiteMeshError, PreconditionFailed
 from citemesh.kit import telemetry
@@ -72,10 +72,9 @@ class Server:
         return self._loaded and not self._draining
 
     def _build(self) -> grpc.aio.Server:
-        traced = filters.negate(filters.health_check())
         server = grpc.aio.server(
             interceptors=[
-                aio_server_interceptor(filter_=traced),  # type: ignore[no-untyped-call]  # shipped without types
+                aio_server_interceptor(filter_=_traced),  # type: ignore[no-untyped-call]  # shipped without types
                 CallInterceptor(self._room.name, lambda: self.ready),
             ],
             options=options(self._settings.max_message_mib),
@@ -124,6 +123,11 @@ class Server:
     async def _drain_more(self) -> None:
         if self._room.drain is not None:
             await self._room.drain(self._settings.drain_s)
+
+
+def _traced(call: grpc.HandlerCallDetails) -> bool:
+    """All but probes, which come every second. (OpenTelemetry's own filter for them takes ten times as long.)"""
+    return not call.method.startswith("/grpc.health.")
 
 
 async def serve(room: Room, settings: RoomSettings, stop: asyncio.Event) -> None:

@@ -84,6 +84,8 @@ class Lane(Generic[Item, Made]):
 
     async def run_many(self, items: Sequence[Item]) -> list[Made]:
         """The items' results, in their order. Raises as `run` does, for the first that fails."""
+        if len(items) == 1:  # gathering one takes a turn of the loop
+            return [await self.run(items[0])]
         if not self.healthy:
             raise Unavailable("the embedding model")
         waiting: list[_Waiting[Item, Made]] = [_Waiting(item) for item in items]
