@@ -1,8 +1,8 @@
 """Tells where a source says the contrary of a sentence in nearly the same words, which a measure of likeness doesn't.
 
-Two signs, both of words alone: the sentence denies and the source doesn't, or the one says that something rises and
-the other that it falls. They are English and Chinese, and find some contradictions, not all: docs/quality.md tells how
-many.
+Three signs, all of words alone: the sentence denies and the source doesn't; the one says that something rises and the
+other that it falls; each counts in words, and otherwise (numbers in digits are looked at where support is measured).
+They are English and Chinese, and find some contradictions, not all: docs/quality.md tells how many.
 """
 
 import re
@@ -34,11 +34,24 @@ _OPPOSED = tuple(
     tuple(re.compile(rf"\b(?:{one})" if one.isascii() else one, re.IGNORECASE) for one in pair) for pair in _POLES
 )
 
+_COUNTS = re.compile(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|"
+    r"(?:twen|thir|for|fif|six|seven|eigh|nine)ty|hundred|thousand|million|billion)\b"
+    r"|[〇零一二两三四五六七八九十百千万亿]{2,}",
+    re.IGNORECASE,
+)
+
 
 def contrary(sentence: str, said: str) -> bool:
     """Whether ``said`` speaks against the sentence that it seems to support."""
     denied = bool(_DENIES.search(sentence)) and not _DENIES.search(said)
-    return denied or any(_opposed(sentence, said, one, other) for one, other in _OPPOSED)
+    return denied or _counts_otherwise(sentence, said) or any(_opposed(sentence, said, *pair) for pair in _OPPOSED)
+
+
+def _counts_otherwise(sentence: str, said: str) -> bool:
+    """Whether each has a number in words that the other doesn't have."""
+    one, other = ({found.lower() for found in _COUNTS.findall(text)} for text in (sentence, said))
+    return bool(one - other and other - one)
 
 
 def _opposed(sentence: str, said: str, one: re.Pattern[str], other: re.Pattern[str]) -> bool:

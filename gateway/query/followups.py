@@ -18,6 +18,8 @@ LONGEST = 160
 SENTENCES = 12
 PASSAGES = 12
 ALIKE = 0.6
+RELEVANT = 0.25
+"""Share of the best passage's score from which a passage is on the question's matter; what has less was merely found."""
 _THING = r"(?P<thing>(?:The |An? )?[A-Z][\w’'-]*(?: [\w’'-]+){0,5}?)"
 _IS = re.compile(rf"^{_THING} (?P<verb>is|are|was|were) (?:an?|the|one of) \w+")
 _DONE_IN = re.compile(rf"^{_THING} (?P<verb>was|were) (?P<done>\w+(?:ed|en|un|lt|de)) .*?\bin \d{{4}}\b")
@@ -43,9 +45,14 @@ def related(
 
 
 def unused(passages: Sequence[Scored], used: Sequence[Source]) -> list[Passage]:
-    """Passages that are no source, best first."""
+    """Passages that are no source and on the matter, best first."""
     taken = {(source.collection, source.chunk_id) for source in used}
-    return [one.passage for one in passages if (one.passage.collection, one.passage.chunk_id) not in taken]
+    least = RELEVANT * max((one.score for one in passages), default=0.0)
+    return [
+        one.passage
+        for one in passages
+        if one.score >= least and (one.passage.collection, one.passage.chunk_id) not in taken
+    ]
 
 
 def proposed(passage: Passage, question: str) -> Iterator[str]:

@@ -95,6 +95,8 @@ async def test_clauses_are_looked_at_only_where_nothing_supports_the_whole() -> 
         ("Smoking decreases the risk of the disease.", "Smoking increases the risk of the disease."),
         ("The new pump is slower than the old one.", "The new pump is faster than the old one."),
         ("Nobody fails to see it, and the drug never lowers it.", "The drug lowers it, and all see it."),
+        ("The lever moves seven tonnes.", "The lever moves two tonnes."),
+        ("主泵在五十巴下运行。", "主泵在四十巴下运行。"),
         ("安全阀不是青铜做的。", "安全阀是青铜做的。"),
         ("压力升高。", "压力下降。"),
     ],
@@ -108,6 +110,7 @@ async def test_a_source_that_says_the_contrary_is_not_cited(said: str, source: s
     ("said", "source"),
     [
         ("The valve is not made of steel.", "The valve is not made of steel but of bronze."),
+        ("It has two legs.", "It has two legs and ten toes."),
         ("It rises.", "It rises, and lowers the cost."),
         ("Risk is lower.", "The risk was not reduced less than before; it is lower."),
         ("不仅如此，压力升高。", "压力升高。"),

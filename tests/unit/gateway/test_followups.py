@@ -29,6 +29,10 @@ def test_questions_come_from_sentences_and_headings_of_unused_passages() -> None
     assert proposed(ASKED, HISTORY, most=0) == ()
 
 
+def test_what_was_merely_found_gives_no_question() -> None:
+    assert proposed(ASKED, Scored(VALVE.passage, 0.1), HISTORY) == proposed(ASKED, HISTORY)
+
+
 def test_what_was_asked_is_not_proposed_again() -> None:
     assert "What is a check valve?" not in proposed("What is a check valve?", VALVE)
     assert "What is a check valve?" not in proposed(
