@@ -18,8 +18,8 @@ LONGEST = 160
 SENTENCES = 12
 PASSAGES = 12
 ALIKE = 0.6
-RELEVANT = 0.25
-"""Share of the best passage's score from which a passage is on the question's matter; what has less was merely found."""
+RELEVANT = 0.15
+"""Share of the best passage's score from which a passage is on the matter; what has less was merely found."""
 _THING = r"(?P<thing>(?:The |An? )?[A-Z][\w’'-]*(?: [\w’'-]+){0,5}?)"
 _IS = re.compile(rf"^{_THING} (?P<verb>is|are|was|were) (?:an?|the|one of) \w+")
 _DONE_IN = re.compile(rf"^{_THING} (?P<verb>was|were) (?P<done>\w+(?:ed|en|un|lt|de)) .*?\bin \d{{4}}\b")

@@ -8,6 +8,7 @@ import re
 from calendar import month_name
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from gateway.query.language import is_chinese
 from gateway.query.words import ASKING, names, telling
@@ -36,6 +37,7 @@ _OWNING = frozenset(("his", "its", "their", "theirs", "hers"))
 _FOR_A_NAME = re.compile(r"\W*(?:who|whom|which|what)\b|.*谁", re.I)
 _CHINESE = re.compile(r"它们|他们|她们|它|他|她|该(?=[\u4e00-\u9fff])|其(?!他|它|实|中|余)|这个|那个|这里|那里|此人")
 _LAST = re.compile(r"\b(?:of|in|on|at|from|with|by|about|to)\s+$", re.I)
+_DOES = frozenset(("do", "does", "did"))
 _SHORT = 2
 MOST_HINTS = 2
 LONGEST = 500
@@ -157,13 +159,18 @@ def _within(name: str, text: str) -> bool:
 
 
 def _subject(question: str) -> str:
-    """Of a question without names, its longest run of telling words."""
+    """Of a question without names, its longest run of telling words, without the verb that "does" leaves at its end."""
     known = set(telling(question))
+    words = re.findall(r"[^\W_]+(?:['’-][^\W_]+)*", question)
+    if _DOES & {word.lower() for word in words} and len(words) > 1 and words[-2].lower() in known:
+        words.pop()
     runs: list[list[str]] = [[]]
-    for word in re.findall(r"[^\W_]+(?:['’-][^\W_]+)*", question):
-        if word.lower() in known:
-            runs[-1].append(word)
-        else:
+    for before, word in pairwise(["", *words]):
+        if word.lower() not in known:
             runs.append([])
+        elif not runs[-1] and before.lower() == "the":
+            runs[-1] += [before, word]
+        else:
+            runs[-1].append(word)
     phrases = [" ".join(run) for run in runs]
-    return max(phrases, key=lambda phrase: (phrase.count(" "), len(phrase)))
+    return max(phrases, key=lambda phrase: (phrase.removeprefix("the ").count(" "), len(phrase)))

@@ -29,7 +29,7 @@ CHINESE = Exchange("主水泵的工作压力是多少？", "主水泵的工作�
             PUBLISHER,
             "Who was the first president of American Psychological Association?",
         ),
-        ("How often does it need oil?", PUMP, "How often does main pump run need oil?"),
+        ("How often does it need oil?", PUMP, "How often does the main pump need oil?"),
         ("它多久需要换一次润滑油？", CHINESE, "主水泵多久需要换一次润滑油？"),
         ("副水泵呢？", CHINESE, "副水泵的工作压力是多少？"),
         ("What plane dropped the bomb on it?", TOWER, "What plane dropped the bomb on Eiffel Tower?"),
