@@ -173,4 +173,4 @@ def _subject(question: str) -> str:
         else:
             runs[-1].append(word)
     phrases = [" ".join(run) for run in runs]
-    return max(phrases, key=lambda phrase: (phrase.removeprefix("the ").count(" "), len(phrase)))
+    return max(phrases, key=lambda phrase: (phrase.removeprefix("the ").count(" "), phrase[:4] == "the ", len(phrase)))

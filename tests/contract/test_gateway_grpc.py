@@ -134,7 +134,7 @@ async def test_a_thread_is_begun_continued_listed_read_and_deleted() -> None:
         stub, ann = ThreadServiceStub(running.client.channel("gateway")), caller("ann")
         name = (await asked_by(running, ann, question=ASKED, start_thread=True)).thread_id
         assert (await asked_by(running, ann, question="When was it built?", thread_id=name)).thread_id == name
-        assert running.mesh.retrieval.asked[-1][0] == "When was pump run built?"
+        assert running.mesh.retrieval.asked[-1][0] == "When was the pump built?"
         listed = await stub.ListThreads(threads.ListThreadsRequest(), metadata=ann)
         assert [(one.thread_id, one.title, one.turns) for one in listed.threads] == [(name, ASKED, 2)]
         read = await stub.GetThread(threads.GetThreadRequest(thread_id=name), metadata=ann)
