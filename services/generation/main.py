@@ -55,6 +55,7 @@ def make_engine(settings: GenerationSettings) -> "GenerationEngine":
             dtype=settings.dtype,
             max_model_tokens=settings.max_model_tokens,
             threads=settings.threads,
+            reading_threads=settings.reading_threads,
             kv_cache_bytes=int(settings.kv_cache_gib * (1 << 30)),
             gpu_memory_utilization=settings.gpu_memory_utilization,
             compile=settings.compile,

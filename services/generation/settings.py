@@ -28,7 +28,13 @@ class GenerationSettings(RoomSettings):
     default_max_tokens: int = Field(
         512, ge=1, le=1_000_000, description="Tokens written where a request sets no limit."
     )
-    threads: int = Field(1, ge=1, le=1024, description="CPU threads of the model; leave one core for the other rooms.")
+    threads: int = Field(1, ge=1, le=1024, description="CPU threads to write with; leave one core for the other rooms.")
+    reading_threads: int = Field(
+        0,
+        ge=0,
+        le=1024,
+        description="Most CPU threads to read a prompt with, as many as cores are idle then; 0 is one for each core.",
+    )
     kv_cache_gib: float = Field(
         1.0, gt=0, le=4096, description="Memory for attention state on a CPU, in GiB: about 46,000 tokens of SmolLM2."
     )

@@ -180,6 +180,20 @@ class TestVllm:
         with pytest.raises(InvalidInput):
             await running.write(running.work(max_tokens=8, grammar="root ::= ("))
 
+    async def test_json_has_no_white_space_to_get_lost_in(self, running: Running) -> None:
+        pretty = json.dumps({"names": ["Ada", "Bo"]}, indent=4)
+        names = {"type": "array", "items": {"type": "string", "maxLength": 20}, "minItems": 2, "maxItems": 3}
+        schema = json.dumps({"type": "object", "properties": {"names": names}, "required": ["names"]})
+        asked = Work(f"Names as JSON:\n{pretty}\nOther names as JSON:\n", Sampling(max_tokens=120, json_schema=schema))
+        text = text_of(await running.write(asked))
+        assert len(json.loads(text)["names"]) in (2, 3)
+        assert "\n" not in text and "  " not in text
+
+    async def test_a_schema_that_cannot_be_kept_is_refused(self, running: Running) -> None:
+        with pytest.raises(InvalidInput) as refused:
+            await running.write(running.work(max_tokens=8, json_schema='{"type": "integer", "multipleOf": 3}'))
+        assert refused.value.field == "sampling.json_schema"
+
     async def test_errors_of_vllm_become_those_of_citemesh(self, running: Running) -> None:
         from vllm.exceptions import QueueOverflowError, VLLMValidationError
         from vllm.v1.engine.exceptions import EngineDeadError

@@ -5,6 +5,7 @@ vLLM's incremental detokenizer, which holds back bytes until they are whole char
 """
 
 import asyncio
+import sys
 import uuid
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -24,6 +25,10 @@ from services.generation.limits import check_length
 Dtype = Literal["auto", "bfloat16", "float16", "float32"]
 FINISH = {"stop": Finish.STOP, "repetition": Finish.STOP, "length": Finish.LENGTH, "abort": Finish.ABORT}
 """vLLM's reasons; with "error" it raises."""
+WORKER = "services.generation.engines.cpu_worker.ReadingWorker"
+STRUCTURED = {"backend": "xgrammar", "disable_any_whitespace": True}
+"""JSON without white space between its parts, where a small model can go on to its limit of tokens. vLLM takes that
+for a fixed backend only; this one reads the EBNF of grammars too."""
 SHUTDOWN_S = 1.0
 """Seconds that vLLM's processes get to end by themselves; they rarely do sooner, with so much memory to give back."""
 
@@ -38,6 +43,7 @@ class Options:
     dtype: Dtype = "auto"
     max_model_tokens: int = 8192
     threads: int = 1
+    reading_threads: int = 0
     kv_cache_bytes: int = 1 << 30
     gpu_memory_utilization: float = 0.9
     compile: bool = False
@@ -133,7 +139,7 @@ class VllmEngine:
             from vllm.v1.engine.async_llm import AsyncLLM
             from vllm.v1.metrics.loggers import StatLoggerBase
 
-            memory = _memory(self._options)
+            memory = _platform(self._options)
             arguments = AsyncEngineArgs(
                 model=str(model.directory),
                 served_model_name=model.name,
@@ -146,6 +152,7 @@ class VllmEngine:
                 enable_prefix_caching=True,
                 enable_log_requests=False,
                 disable_log_stats=True,
+                structured_outputs_config=STRUCTURED,
                 **memory,
             )
             return AsyncLLM.from_engine_args(arguments, stat_loggers=[self._watcher(StatLoggerBase)])
@@ -176,8 +183,8 @@ class VllmEngine:
         return Watcher
 
 
-def _memory(options: Options) -> dict[str, Any]:
-    """Return the memory arguments of the platform that vLLM found. Raises PreconditionFailed for the wrong one."""
+def _platform(options: Options) -> dict[str, Any]:
+    """Return the arguments for the platform that vLLM found. Raises PreconditionFailed for the wrong one."""
     from vllm.platforms import current_platform
 
     found = "cpu" if current_platform.is_cpu() else "cuda"
@@ -186,7 +193,9 @@ def _memory(options: Options) -> dict[str, Any]:
         fault = f"the installed vLLM runs on {found}, the device setting wants {options.device}"
         raise PreconditionFailed("WRONG_DEVICE", fault, f"install citemesh[{extra}], or set the device to auto")
     if found == "cpu":
-        return {"kv_cache_memory_bytes": options.kv_cache_bytes}
+        threads = (options.threads, options.reading_threads)
+        worker = {"worker_cls": WORKER, "additional_config": {"citemesh_threads": threads}}
+        return {"kv_cache_memory_bytes": options.kv_cache_bytes, **(worker if sys.platform == "linux" else {})}
     return {"gpu_memory_utilization": options.gpu_memory_utilization}
 
 

@@ -1,0 +1,34 @@
+"""vLLM's worker on a CPU, which reads long prompts with idle cores as well.
+
+Reading a prompt is bound by arithmetic and gains by every core. Writing is bound by memory: it gains nothing by a
+second one, and loses much where another program works there, since the threads of a step wait for each other at
+hundreds of places. So the threads are chosen anew for each step. vLLM loads this class by its name, in its own process.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from torch import set_num_threads  # taken before vLLM puts a function in its place that does nothing
+from vllm.v1.worker.cpu_worker import CPUWorker
+
+from services.generation.engines.threads import Threads, allowed_cores
+
+SETTING = "citemesh_threads"
+"""Key of vLLM's additional_config: threads for each step, and most of them for reading."""
+
+
+class ReadingWorker(CPUWorker):  # type: ignore[misc]  # vLLM is shipped without types
+    """See CPUWorker."""
+
+    def __init__(self, vllm_config: Any, *arguments: Any, **more: Any) -> None:
+        super().__init__(vllm_config, *arguments, **more)
+        always, reading = vllm_config.additional_config[SETTING]
+        most = reading or allowed_cores(Path("/sys/fs/cgroup/cpu.max"))
+        self._threads = Threads(always, most, Path("/proc/loadavg"))
+
+    def execute_model(self, scheduler_output: Any) -> Any:
+        """Runs one step."""
+        wanted = self._threads.of_step(scheduler_output.total_num_scheduled_tokens)
+        if wanted:
+            set_num_threads(wanted)
+        return super().execute_model(scheduler_output)

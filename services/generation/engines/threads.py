@@ -1,0 +1,63 @@
+"""How many threads a step of a model takes on a CPU."""
+
+import os
+import time
+from pathlib import Path
+
+READS_FROM = 64
+"""Tokens of a step from which it reads: writing takes one a request, and fewer requests run at once."""
+LOOKS = 3
+LOOK_EVERY_S = 0.001
+"""What hands a question on needs about a millisecond to rest."""
+
+
+class Threads:
+    """Chooses: all idle cores to read with, a fixed number to write with.
+
+    Args:
+        always: threads of a step that writes, and the fewest of one that reads.
+        reading: most threads of a step that reads.
+        running: file that says how many tasks run now, as Linux' /proc/loadavg does (kernel documentation, proc);
+            where there is none, no core counts as idle.
+    """
+
+    def __init__(self, always: int, reading: int, running: Path) -> None:
+        self._always, self._reading, self._running = always, max(always, reading), running
+        self._now = always
+
+    def of_step(self, tokens: int) -> int:
+        """Threads to change to for a step of so many tokens; 0 where they are as they should be."""
+        before, self._now = self._now, self._reading_threads() if tokens >= READS_FROM else self._always
+        return self._now if self._now != before else 0
+
+    def _reading_threads(self) -> int:
+        """The best of a few looks, since a caller that has just handed over runs on for a moment."""
+        free = 0
+        for look in range(LOOKS if self._reading > self._always else 0):
+            if look:
+                time.sleep(LOOK_EVERY_S)
+            free = max(free, self._reading - self._others())
+            if free == self._reading:
+                break
+        return max(self._always, free)
+
+    def _others(self) -> int:
+        """Tasks that run beside this one."""
+        try:
+            return int(self._running.read_text(encoding="ascii").split()[3].partition("/")[0]) - 1
+        except (OSError, ValueError, IndexError):
+            return self._reading
+
+
+def allowed_cores(quota: Path) -> int:
+    """Cores that this process may keep busy: those that it may run on, at most its control group's share of time.
+
+    Args:
+        quota: the group's cpu.max, microseconds in each period or "max" (kernel documentation, cgroup-v2).
+    """
+    cores = len(os.sched_getaffinity(0))
+    try:
+        most, period = quota.read_text(encoding="ascii").split()
+        return max(1, min(cores, int(most) // int(period)))
+    except (OSError, ValueError, ZeroDivisionError):  # no such group, or no limit
+        return cores
