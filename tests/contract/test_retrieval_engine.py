@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from services.retrieval.engine import Engine, Filter
+from services.retrieval.engine import Condition, Engine, Filter, Mode
 from tests.contract.retrieval_engines import KINDS, ids_of, new_document, opened, search
 
 PARIS = "Paris is the capital of France. It lies on the Seine."
@@ -102,6 +103,27 @@ async def test_filters_choose_before_ranking(engine: Engine) -> None:
     assert {it.document.uri.split("/")[2] for it in org.found} == {"docs.example.org"}
     assert not (await search(engine, "same", chosen=Filter(domains=["ample.org"]))).found
     assert not (await search(engine, "same", chosen=Filter(languages=["zh"]))).found
+
+
+MANY = 1000
+LARGEST = {
+    "ids": Filter(document_ids=["paris", *(f"d{n}" for n in range(MANY - 1))]),
+    "allowed": Filter(domains=[*(f"h{n}.org" for n in range(MANY - 1)), "fr.example"]),
+    "denied": Filter(domains=[f"-h{n}.org" for n in range(MANY)]),
+    "metadata": Filter(metadata={f"k{n}": "v" for n in range(64)}),
+    "conditions": Filter(conditions=[Condition(f"k{n}", any_of=(*map(str, range(MANY - 1)), "v")) for n in range(64)]),
+}
+
+
+@pytest.mark.parametrize("chosen", LARGEST.values(), ids=LARGEST)
+@pytest.mark.parametrize("mode", ["dense", "lexical"])
+async def test_the_largest_filters_are_taken(engine: Engine, mode: Mode, chosen: Filter) -> None:
+    marks = {f"k{n}": "v" for n in range(64)}
+    await engine.put(new_document(PARIS, "paris", uri="https://www.fr.example/p", metadata=marks))
+    await engine.put(new_document(PARIS, "other", uri="https://h1.org/p"))
+    assert ids_of(await search(engine, "capital", mode, chosen=chosen)) == ["paris"]
+    nothing = replace(chosen, languages=[f"l{n}" for n in range(MANY)])
+    assert not (await search(engine, "capital", mode, chosen=nothing)).found
 
 
 async def test_filters_by_date_and_language(engine: Engine) -> None:

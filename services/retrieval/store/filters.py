@@ -1,10 +1,13 @@
 """Filters as SQL on a document's row, whose alias is d."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.retrieval.domains import suffix
 from services.retrieval.engine import Condition, Filter
+
+_SIDE_BY_SIDE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +30,22 @@ def where(collection: int, chosen: Filter) -> Where:
         *(_metadata(key, [("m.value = ?", value)]) for key, value in chosen.metadata.items()),
         *map(_condition, chosen.conditions),
     ]
-    return Where(" AND ".join(part.sql for part in parts), tuple(value for part in parts for value in part.values))
+    return Where(_joined(" AND ", [it.sql for it in parts]), tuple(value for it in parts for value in it.values))
+
+
+def _joined(word: str, parts: Sequence[str]) -> str:
+    """Terms within brackets within brackets: SQLite takes no more than a thousand side by side."""
+    if len(parts) <= _SIDE_BY_SIDE:
+        return word.join(parts)
+    groups = [parts[at : at + _SIDE_BY_SIDE] for at in range(0, len(parts), _SIDE_BY_SIDE)]
+    return _joined(word, [f"({word.join(group)})" for group in groups])
 
 
 def _any_of(column: str, values: Sequence[str]) -> list[Where]:
     if not values:
         return []
+    if len(values) > _SIDE_BY_SIDE:  # as one value, of which a statement takes 32,766
+        return [Where(f"{column} IN (SELECT value FROM json_each(?))", (json.dumps(list(values)),))]
     return [Where(f"{column} IN ({', '.join('?' * len(values))})", tuple(values))]
 
 
@@ -42,7 +55,7 @@ def _domains(domains: Sequence[str]) -> list[Where]:
     parts = [Where(f"NOT {_WITHIN}", _within(name)) for name in denied]
     if allowed:
         values = tuple(value for name in allowed for value in _within(name))
-        parts.append(Where(f"({' OR '.join([_WITHIN] * len(allowed))})", values))
+        parts.append(Where(f"({_joined(' OR ', [_WITHIN] * len(allowed))})", values))
     return parts
 
 
