@@ -110,6 +110,7 @@ async def test_a_source_that_says_the_contrary_is_not_cited(said: str, source: s
     ("said", "source"),
     [
         ("The valve is not made of steel.", "The valve is not made of steel but of bronze."),
+        ("It is mediated by NO.", "It is mediated by nitric oxide."),
         ("It has two legs.", "It has two legs and ten toes."),
         ("It rises.", "It rises, and lowers the cost."),
         ("Risk is lower.", "The risk was not reduced less than before; it is lower."),
