@@ -1,6 +1,6 @@
 """How right citations are: the model's markers alone, the check alone, and both as the gateway ships them.
 
-Beside them the check with one citation a sentence, to tell what the second one is worth.
+Beside them the check with two citations a sentence, to tell what the second one is worth.
 
 What is right comes from labels, never from the check itself (docs/quality.md tells the measures):
 
@@ -28,7 +28,7 @@ from bench.citing.labelled import Labelled
 from bench.citing.lines import Lines, digest
 from bench.citing.model import Kept
 from bench.citing.sentences import Citer, Judged
-from bench.citing.ways import cited_of
+from bench.citing.ways import WAYS, cited_of
 from bench.common import show
 from bench.common.args import keep
 from bench.common.meshes import bench_mesh, insider, state_dir
@@ -139,7 +139,7 @@ async def _sentences(
     with show.progress(f"{one.name}: sentences", len(said)) as step:
 
         async def cite(at: int) -> Judged:
-            key = digest(collection, said[at], seed + at)
+            key = digest(WAYS, collection, said[at], seed + at)
             if known := done.get(key):
                 found = Judged(said[at], {way: cited_of(each) for way, each in known.items()})
             else:
