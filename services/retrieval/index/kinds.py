@@ -55,7 +55,9 @@ class IndexChoice:
         return large
 
     def _by_size(self, count: int, now: str) -> str:
-        return "ivf" if count > self.hnsw_up_to * (_HYSTERESIS if now == "ivf" else 1) else "hnsw"
+        """A graph isn't searched on graphics processors, so that there lists begin where it would."""
+        many = count > self.hnsw_up_to * (_HYSTERESIS if now == "ivf" else 1)
+        return "ivf" if many or self.gpu else "hnsw"
 
 
 def lists_for(count: int) -> int:

@@ -149,6 +149,7 @@ def test_the_kind_goes_by_size() -> None:
     assert IndexChoice(kind="flat", factory="HNSW8").wanted(10**9) == "flat"
     assert IndexChoice(kind="ivf").wanted(1) == "ivf"
     assert IndexChoice(factory="HNSW8,SQ8", flat_up_to=100).wanted(101) == "HNSW8,SQ8"
+    assert [replace(choice, gpu=True).wanted(count) for count in (10, 150, 5000)] == ["flat", "ivf", "ivf"]
 
 
 @pytest.mark.parametrize("kind", ["hnsw", "ivf", "flat"])
