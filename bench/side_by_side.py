@@ -4,7 +4,7 @@ The same paragraphs and questions (XQuAD in English, HotpotQA and MuSiQue), the 
 model on the same engine, three sources a prompt, greedy decoding. CiteMesh is the whole mesh behind its sidecars, asked
 through its public door with a key. The peer (bench/peers/haystack_rag.py) is asked over HTTP. Each question is asked of
 all before the next, in an order drawn anew, one at a time. The peer is there twice: with as many threads as CiteMesh's
-model has, and with as many as there are cores; the figures compare with the one that is faster to the end.
+model writes with, and with as many as there are cores; each figure of time compares with the one that is faster in it.
 
     first, total   seconds to the first text and to the end; ratios of the same questions
     search, read   of the first: until the prompt went to the model, and from there to the model's first token
@@ -333,10 +333,8 @@ def tell(report: Report, asked: Sequence[Asked], answers: dict[str, list[Got]]) 
     report.tables.append(Table("Each set", columns, rows))
     ours, seed = answers["CiteMesh"], report.options.seed
     peers = {name: each for name, each in answers.items() if name != "CiteMesh"}
-    name, theirs = min(peers.items(), key=lambda peer: median([it.total_s for it in peer[1]]))
-    report.notes.append(f"the figures compare with {name}")
-    report.answer(FIGURES["first"], ratio([it.first_s for it in ours], [it.first_s for it in theirs], seed))
-    report.answer(FIGURES["total"], ratio([it.total_s for it in ours], [it.total_s for it in theirs], seed))
+    _tell_time(report, "first", ours, peers, lambda got: got.first_s)
+    theirs = _tell_time(report, "total", ours, peers, lambda got: got.total_s)
     recalls = [[it.recall(one) for one, it in zip(asked, each, strict=True)] for each in (ours, theirs)]
     checks = 100 * sum(it.checks_s for it in ours) / sum(it.total_s for it in ours)
     report.notes.append(f"checks of sentences took {checks:.1f} % of CiteMesh's answers, most of it beside the writing")
@@ -347,6 +345,19 @@ def tell(report: Report, asked: Sequence[Asked], answers: dict[str, list[Got]]) 
     )
     both = [(it.ones(one, False), other.ones(one, False)) for one, it, other in zip(asked, ours, theirs, strict=True)]
     report.answer(FIGURES["precision"], told.apart_by(both, _precision_apart, seed))
+
+
+def _tell_time(
+    report: Report, figure: str, ours: Sequence[Got], peers: dict[str, list[Got]], seconds: Callable[[Got], float]
+) -> list[Got]:
+    """A figure of time, beside the peer that is faster in it; answers that peer's."""
+    fastest = min(peers, key=lambda name: median([seconds(got) for got in peers[name]]))
+    for name, each in peers.items():
+        found = ratio([seconds(got) for got in ours], [seconds(got) for got in each], report.options.seed)
+        report.notes.append(f"{figure}: {found.value:.2f} ({found.low:.2f} … {found.high:.2f}) of {name}")
+        if name == fastest:
+            report.answer(FIGURES[figure], found)
+    return peers[fastest]
 
 
 def _precision_apart(drawn: Sequence[tuple[list[One], list[One]]]) -> float:
