@@ -82,6 +82,23 @@ async def test_a_query_is_never_syntax(filled: Engine, query: str) -> None:
     await search(filled, query, "lexical")
 
 
+ODD_QUERIES = {
+    "many words": "noodles " + " ".join(f"w{n}" for n in range(5000)),
+    "many characters": "".join(map(chr, range(0x4E00, 0x9000))),
+    "syntax": '" OR NEAR( * ^ -' * 2000,
+    "zeros": "a\x00b" * 9000,
+    "families": "👨‍👩‍👧" * 4000,
+    "one word": "a" * 32_768,
+}
+
+
+@pytest.mark.parametrize("query", ODD_QUERIES.values(), ids=ODD_QUERIES)
+async def test_the_longest_queries_are_answered(filled: Engine, query: str) -> None:
+    for mode in ("hybrid", "lexical"):
+        found = ids_of(await search(filled, query, mode))
+        assert "noodles" not in query or "noodles" in found
+
+
 async def test_an_empty_collection_answers_nothing(engine: Engine) -> None:
     for mode in ("hybrid", "dense", "lexical"):
         assert not (await search(engine, "anything", mode)).found
