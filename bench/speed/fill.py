@@ -24,7 +24,9 @@ from services.retrieval.settings import RetrievalSettings
 PASSAGES = 100
 WORDS = 12
 _VOCABULARY = 50_000
-_AT_ONCE = 8
+_DOCUMENTS = 10
+"""Documents of one commit, as a stream that is ahead of the disk has them."""
+_AT_ONCE = 4
 _INDEX_S = 3600.0
 
 
@@ -38,7 +40,7 @@ async def fill(engine: Engine, vectors: Vectors, wanted: str) -> dict[str, float
     await engine.open()
     await engine.create(DEFAULT_COLLECTION, EMBEDDING)
     started = time.perf_counter()
-    places = iter(range(0, len(vectors), PASSAGES))
+    places = iter(range(0, len(vectors), _DOCUMENTS * PASSAGES))
     chance = np.random.default_rng(len(vectors))
     await asyncio.gather(*(_put(engine, vectors, places, chance) for _ in range(_AT_ONCE)))
     put_s = time.perf_counter() - started
@@ -49,8 +51,11 @@ async def fill(engine: Engine, vectors: Vectors, wanted: str) -> dict[str, float
 
 
 async def _put(engine: Engine, vectors: Vectors, places: Iterator[int], chance: np.random.Generator) -> None:
-    for start in places:
-        await engine.put(document(start, np.array(vectors[start : start + PASSAGES]), chance))
+    for first in places:
+        starts = range(first, min(first + _DOCUMENTS * PASSAGES, len(vectors)), PASSAGES)
+        await engine.put_many(
+            [document(start, np.array(vectors[start : start + PASSAGES]), chance) for start in starts]
+        )
 
 
 def document(start: int, vectors: Vectors, chance: np.random.Generator) -> NewDocument:

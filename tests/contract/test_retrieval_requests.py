@@ -53,6 +53,9 @@ SEARCHES: list[tuple[dict[str, Any], str]] = [
     ({"query": "x", "top_k": 100_000}, "top_k"),
     ({"query": "x", "mode": 77}, "mode"),
     ({"query": "x", "fusion": 77}, "fusion"),
+    ({"query": "x", "view": 77}, "view"),
+    ({"query": "x", "view": pb.PASSAGE_VIEW_REFERENCE, "with_token_ids": True}, "view"),
+    ({"query": "x", "view": pb.PASSAGE_VIEW_REFERENCE, "with_token_vectors": True}, "view"),
     ({"query": "x", "dense_weight": -0.1}, "dense_weight"),
     ({"query": "x", "dense_weight": 1.1}, "dense_weight"),
     ({"query": "x", "dense_weight": math.nan}, "dense_weight"),
@@ -83,6 +86,22 @@ async def test_a_bad_search_names_its_field(service: Service) -> None:
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await stub.BatchSearch(pb.BatchSearchRequest(searches=[good, pb.SearchRequest(**fields)]))
         assert violation(caught.value) == f"searches[1].{field}"
+
+
+async def test_references_name_the_passages_that_are_answered_whole(service: Service) -> None:
+    await service.last(*(note(f"{at}.md", f"# Tea\n\nGreen tea 绿茶 🍵 number {at}.", title="T") for at in range(3)))
+    asked = [Search("green tea", keep_duplicates=True, view=view) for view in ("", "full", "reference")]
+    default, whole, named = await service.mesh.retrieval.find_many(asked)
+    assert default == whole == await service.mesh.retrieval.find(asked[0])
+    assert named == await service.mesh.retrieval.find(asked[2])
+    assert len(named.passages) == 3
+    for one, other in zip(named.passages, whole.passages, strict=True):
+        assert (one.chunk_id, one.document_id, one.collection) == (other.chunk_id, other.document_id, "default")
+        assert (one.fused, one.dense, one.lexical) == (other.fused, other.dense, other.lexical)
+        assert (one.title, one.uri, one.text, one.metadata, one.location.headings) == ("", "", "", {}, ())
+    request = pb.SearchRequest(query="green tea", view=pb.PASSAGE_VIEW_REFERENCE)
+    (first, *_) = (await RetrievalServiceStub(service.channel).Search(request)).passages
+    assert {field.name for field, _ in first.ListFields()} == {"chunk_id", "document_id", "collection", "scores"}
 
 
 async def test_bounds_that_are_just_kept_are_taken(service: Service) -> None:
