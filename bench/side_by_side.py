@@ -7,7 +7,7 @@ all before the next, in an order drawn anew, one at a time. The peer is there tw
 model writes with, and with as many as there are cores; each figure of time compares with the one that is faster in it.
 
     first, total   seconds to the first text and to the end; ratios of the same questions
-    search, read   of the first: until the prompt went to the model, and from there to the model's first token
+    read, search   of the first: from the prompt's way to the model to its first token, and all that isn't that
     prompt, cores  tokens of the whole prompt, and processor time a second that a side took until its first text
     recall@10      share of a question's evidence among the first ten documents
     precision      share of the citations that are evidence: all, and at sentences that state a right answer only. The
