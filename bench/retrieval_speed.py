@@ -13,6 +13,7 @@ one that a size gets. bench/speed/vectors.py says how vectors are made. The part
 """
 
 import argparse
+import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -28,6 +29,7 @@ from bench.common.stats import Estimate, difference, estimate, percentile, ratio
 from bench.speed import corpora, ingesting, mesh, peer, sides, sizes
 from bench.speed.growth import exponent
 from bench.speed.sides import Sized
+from citemesh.cli.layout import LARGE_PAGES
 from citemesh.cli.stack import Stack
 from citemesh.errors import InvalidInput
 
@@ -265,6 +267,9 @@ def chosen_of(arguments: Sequence[str]) -> tuple[Chosen, list[str]]:
 
 def main() -> int:
     """Runs the bench."""
+    if "GLIBC_TUNABLES" not in os.environ:  # read when a program starts: FAISS here gets the room's large pages
+        environment = {**os.environ, "GLIBC_TUNABLES": LARGE_PAGES}
+        os.execve(sys.executable, sys.orig_argv, environment)  # noqa: S606 - this very program once more
     try:
         chosen, rest = chosen_of(sys.argv[1:])
     except InvalidInput as error:

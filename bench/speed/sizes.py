@@ -2,7 +2,8 @@
 
 FAISS alone is the service's own index, read from its snapshot into the bench's process: the same graph, searched with
 the same settings. In batches both sides have a thread a core: FAISS shares them out by itself, the service as it ships.
-A single search is one thread's work on both sides. What else `citemesh up` sets is set here too.
+A single search is one thread's work on both sides. What else `citemesh up` sets is set here too: large pages of memory,
+which FAISS alone should have as well (bench/retrieval_speed.py sees to that).
 
 The service answers in two views: whole passages as an application reads them, and references, which are what FAISS
 answers: ids and scores, near-duplicates kept.
@@ -24,6 +25,7 @@ from bench.common.machine import cores
 from bench.common.run import shuffled
 from bench.speed import children, vectors
 from bench.speed.sides import BATCH, K, Sides, Sized, Worked, search_of
+from citemesh.cli.layout import LARGE_PAGES
 from citemesh.client import Mesh
 from citemesh.client.types import SearchAnswer
 from services.retrieval.index.kinds import IndexChoice
@@ -45,7 +47,6 @@ async def measure(folder: Path, count: int, kind: str, rounds: int, seed: int) -
     show.say(f"{count} vectors: into the store")
     env = {"CITEMESH_STATE_DIR": str(folder), "CITEMESH_RETRIEVAL_INDEX_KIND": kind}
     env["CITEMESH_RETRIEVAL_CACHED_QUERIES"] = "0"
-    env["CITEMESH_RETRIEVAL_INDEX_THREADS"] = str(cores())  # nobody searches meanwhile
     took = await children.output_of("bench.speed.fill", [str(folder / "vectors.npy")], env)
     sized.put_s, sized.index_s = took["put_s"], took["index_s"]
     sized.disk = children.disk_bytes(folder / "store")
@@ -63,6 +64,7 @@ async def _room(folder: Path, env: dict[str, str], sized: Sized) -> AsyncIterato
     socket, log = folder / "r.sock", folder / "room.log"
     threads = str(max(1, cores() // 2))
     env = env | {"CITEMESH_RETRIEVAL_LISTEN": f"unix:{socket}", "OMP_NUM_THREADS": threads}
+    env["GLIBC_TUNABLES"] = LARGE_PAGES
     started = time.perf_counter()
     async with children.running("bench.speed.room", [str(folder / "queries.npy")], env, log) as room:
         async with Mesh({"retrieval": f"unix:{socket}"}, timeout_s=60.0) as mesh, asyncio.timeout(START_S):

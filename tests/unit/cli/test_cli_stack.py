@@ -108,6 +108,7 @@ async def test_children_see_the_meshs_settings_and_not_the_command_lines(
 ) -> None:
     monkeypatch.setenv("CITEMESH_CLI_KEY", "secret")
     monkeypatch.setenv("CITEMESH_RERANKER_MODEL", "dir:/x")
+    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
     layout = Layout(options(mesh=True, fake=True, otlp_endpoint="127.0.0.1:4317"))
     env = layout.app_env("retrieval")
     assert "CITEMESH_CLI_KEY" not in env
@@ -116,6 +117,10 @@ async def test_children_see_the_meshs_settings_and_not_the_command_lines(
     assert env["CITEMESH_RETRIEVAL_KEY_FILE"].endswith("policy/retrieval.key")
     assert env["CITEMESH_OTLP_ENDPOINT"] == "127.0.0.1:4317"
     assert layout.app_env("reranker")["CITEMESH_RERANKER_MODEL"] == "dir:/x"
+    assert env["GLIBC_TUNABLES"] == "glibc.malloc.hugetlb=1"
+    assert "GLIBC_TUNABLES" not in layout.app_env("reranker")
+    monkeypatch.setenv("GLIBC_TUNABLES", "the user's own")
+    assert layout.app_env("retrieval")["GLIBC_TUNABLES"] == "the user's own"
     assert not any(name.startswith("CITEMESH") for name in layout.sidecar_env())
 
 
