@@ -151,6 +151,9 @@ def _tell_size(report: Report, sized: Sized) -> None:
         answers[f"one{what}"] = difference(sized.service[f"one{what}"], sized.raw["one"], seed).scaled(1e3)
     for kind, answer in answers.items():
         report.answer(sized_question(kind, sized.count), answer)
+    if percentile(sized.raw["one thread"], 0.5) < percentile(sized.raw["batch"], 0.5):
+        told = f"FAISS alone over {sized.count:,} was slower with all cores than with one: others held them, and its"
+        report.notes.append(f"{told} threads wait for each other. The ratios of batches flatter the service.")
 
 
 def _tell_sizes(report: Report, found: Sequence[Sized]) -> None:
