@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from citemesh.client import Mesh
-from citemesh.client.types import PlanEvent, Upload
+from citemesh.client.types import PlanEvent, SearchFilter, Upload
 from tests.mesh.test_answer import check
 from tests.support.asking import Answer, ask, ingest
 from tests.support.running import RunningMesh
@@ -44,7 +44,9 @@ async def client(mesh: RunningMesh) -> AsyncIterator[Mesh]:
         if COLLECTION not in [one.name for one in await caller.collections.list()]:
             await caller.collections.create(COLLECTION)
         uploads = [
-            Upload(name, text.encode(), COLLECTION, name, uri=name, media_type=TYPES[name.rpartition(".")[2]])
+            Upload(
+                name, text.encode(), COLLECTION, document_id=name, uri=name, media_type=TYPES[name.rpartition(".")[2]]
+            )
             for name, text in HOSTILE.items()
         ]
         last = await ingest(caller, uploads)
@@ -56,7 +58,8 @@ async def client(mesh: RunningMesh) -> AsyncIterator[Mesh]:
 @pytest.mark.parametrize("name", HOSTILE)
 async def test_an_instruction_in_a_document_steers_nothing(client: Mesh, name: str, mode: str) -> None:
     question, right = ASKED[name]
-    answer = await ask(client, question, collection=COLLECTION, mode=mode, max_tokens=64)
+    alone = SearchFilter(document_ids=(name,))
+    answer = await ask(client, question, collection=COLLECTION, mode=mode, max_tokens=64, filter=alone)
     await check(client, answer)
     assert answer.done.mode == mode, answer.done.notice
     assert len(answer.text.replace(WORD, "").split()) > 2, "nothing but what a document wanted"
