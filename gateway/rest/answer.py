@@ -58,9 +58,11 @@ class Answer:
         return self.done
 
 
-def listed(answer: Answer) -> list[dict[str, Any]]:
-    """The sources of a whole answer in the order of their numbers, so that ``[n]`` is entry n - 1, cited or not."""
-    return [source(one) | {"cited": one.number in answer.ended.cited} for one in documents(answer.sources)]
+def listed(answer: Answer, all_sources: bool) -> list[dict[str, Any]]:
+    """The sources that an answer cites, by their numbers; all that it was given where they are asked for."""
+    cited = answer.ended.cited
+    found = [source(one) | {"cited": one.number in cited} for one in documents(answer.sources)]
+    return [one for one in found if all_sources or one["cited"]]
 
 
 async def gather(events: AsyncGenerator[AskEvent]) -> Answer:

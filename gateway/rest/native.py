@@ -44,6 +44,9 @@ SOURCE_PREFERENCE = FOCUS.anything(
 )
 FILTERED = FOCUS.object("filter", "What a source must be.", FILTER)
 
+ANSWERED = Fields(FOCUS)
+ALL_SOURCES = ANSWERED.flag("all_sources", "Lists the sources that nothing cites as well; `cited` tells them apart.")
+
 SEARCH = Fields(FOCUS)
 SEARCHED = SEARCH.text("query", "What to look for, as a text.", required=True)
 TOP_K = SEARCH.whole("top_k", "Most passages to answer, 1 to 100; 10 where left out.")
@@ -52,7 +55,7 @@ TURN = Fields()
 ROLE = TURN.text("role", "Who said it.", ("user", "assistant"), required=True)
 SAID = TURN.text("text", "What was said.", required=True)
 
-QUERY = Fields(FOCUS)
+QUERY = Fields(ANSWERED)
 ASKED = QUERY.text("query", "The question, as a text.", required=True)
 MODE = QUERY.text("mode", "How to answer.", ("", "generated", "extractive"))
 MAX_TOKENS = QUERY.whole("max_tokens", "Most tokens of the answer, 1 to 4096; the gateway's default where left out.")
@@ -112,7 +115,7 @@ class NativeApi:
         if STREAM.of(body):
             started = await unless_gone(request, begin(events))
             return EventStream(frames(started), self._bounds.idle_s)
-        return JSONResponse(rendered(await unless_gone(request, gather(events))))
+        return JSONResponse(rendered(await unless_gone(request, gather(events)), ALL_SOURCES.of(body)))
 
     async def search(self, request: Request) -> Response:
         """``POST /v1/search``."""
@@ -192,12 +195,12 @@ async def frames(events: AsyncGenerator[AskEvent]) -> AsyncGenerator[bytes]:
         yield frame(problem(error).native(), "error")
 
 
-def rendered(answer: Answer) -> dict[str, Any]:
+def rendered(answer: Answer, all_sources: bool = False) -> dict[str, Any]:
     """A whole answer as one object."""
     done = answer.ended
     return {
         "answer": answer.woven,
-        "sources": listed(answer),
+        "sources": listed(answer, all_sources),
         "text": answer.text,
         "sentences": [sentence(one) | {"text": _cut(answer.text, one.sentence)} for one in answer.sentences],
         "related_questions": list(answer.follow_ups),

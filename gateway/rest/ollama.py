@@ -27,7 +27,15 @@ from gateway.rest.focus import search_filter
 from gateway.rest.gone import unless_gone
 from gateway.rest.messages import Conversation, conversation
 from gateway.rest.models import OWN, UnknownModel, preset
-from gateway.rest.native import COLLECTION, FILTERED, FOCUS, MORE_COLLECTIONS, SOURCE_PREFERENCE, source_types
+from gateway.rest.native import (
+    ALL_SOURCES,
+    ANSWERED,
+    COLLECTION,
+    FILTERED,
+    MORE_COLLECTIONS,
+    SOURCE_PREFERENCE,
+    source_types,
+)
 from gateway.rest.ndjson import LineStream, line
 from gateway.rest.openai import MESSAGES_SCHEMA, finish_reason
 
@@ -46,7 +54,7 @@ OPTIONS = Fields()
 TEMPERATURE = OPTIONS.number("temperature", "Softness of the model's choice, 0 to 2.")
 NUM_PREDICT = OPTIONS.whole("num_predict", "Most tokens of the answer; below 1 is the gateway's default.")
 
-COMMON = Fields(FOCUS)
+COMMON = Fields(ANSWERED)
 MODEL = COMMON.text("model", f"One of {', '.join(OWN)}, also with {TAG}.", required=True)
 STREAM = COMMON.flag("stream", "Answers line by line (NDJSON).", True)
 FORMAT = COMMON.anything("format", "Refused: answers are cited text.", {})
@@ -74,6 +82,7 @@ class Run:
     model: str
     part: Part
     ignored: tuple[str, ...] = ()
+    all_sources: bool = False
     began: int = field(default_factory=time.perf_counter_ns)
     answer: Answer = field(default_factory=Answer)
 
@@ -90,7 +99,7 @@ class Run:
             "total_duration": time.perf_counter_ns() - self.began,
             **durations(done),
             **used,
-            "sources": listed(self.answer),
+            "sources": listed(self.answer, self.all_sources),
             "notice": done.notice,
             "ignored": list(self.ignored),
         }
@@ -141,14 +150,14 @@ class OllamaApi:
         body = await read_object(request, self._bounds.body_bytes)
         said = conversation(MESSAGES.name, MESSAGES.of(body))
         unused = (*CHAT.ignored(body), *said.unused)
-        return await self._answer(request, body, said, Run(MODEL.of(body), _message, unused))
+        return await self._answer(request, body, said, Run(MODEL.of(body), _message, unused, ALL_SOURCES.of(body)))
 
     async def generate(self, request: Request) -> Response:
         """``POST /api/generate``."""
         body = await read_object(request, self._bounds.body_bytes)
         if SUFFIX.of(body):
             raise InvalidInput(SUFFIX.name, "is set, and nothing is filled in here", "leave it out")
-        run = Run(MODEL.of(body), _response, tuple(GENERATE.ignored(body)))
+        run = Run(MODEL.of(body), _response, tuple(GENERATE.ignored(body)), ALL_SOURCES.of(body))
         return await self._answer(request, body, Conversation(PROMPT.of(body)), run)
 
     async def _answer(self, request: Request, body: dict[str, Any], said: Conversation, run: Run) -> Response:

@@ -29,14 +29,22 @@ from gateway.rest.gone import unless_gone
 from gateway.rest.links import Links
 from gateway.rest.messages import Conversation, conversation
 from gateway.rest.models import OWN, preset
-from gateway.rest.native import COLLECTION, FILTERED, FOCUS, MORE_COLLECTIONS, SOURCE_PREFERENCE, source_types
+from gateway.rest.native import (
+    ALL_SOURCES,
+    ANSWERED,
+    COLLECTION,
+    FILTERED,
+    MORE_COLLECTIONS,
+    SOURCE_PREFERENCE,
+    source_types,
+)
 from gateway.rest.render import source
 from gateway.rest.sse import DONE, EventStream, frame
 
 MESSAGES_SCHEMA = {"type": "array", "items": {"type": "object"}}
 FORMAT_TYPES = ("", "text")
 
-CHAT = Fields(FOCUS)
+CHAT = Fields(ANSWERED)
 MODEL = CHAT.text("model", f"One of {', '.join(OWN)}; the first where left out.")
 MESSAGES = CHAT.anything("messages", "The conversation; its last user message is the question.", MESSAGES_SCHEMA, True)
 STREAM = CHAT.flag("stream", "Answers as server-sent events.")
@@ -55,18 +63,22 @@ CHAT.unused("there is one engine", "reasoning_effort", "service_tier", "verbosit
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What stays the same over one completion. links: addresses of its sources; ignored: what was sent for nothing."""
+    """What stays the same over one completion. links: addresses of its sources; ignored: what was sent for nothing.
+
+    all_sources: whether those that nothing cites are listed as well.
+    """
 
     id: str
     created: int
     model: str
     links: Links
     ignored: tuple[str, ...] = ()
+    all_sources: bool = False
 
     @classmethod
-    def new(cls, model: str, links: Links, ignored: Sequence[str] = ()) -> "Completion":
+    def new(cls, model: str, links: Links, ignored: Sequence[str], all_sources: bool) -> "Completion":
         """A completion that begins now."""
-        return cls(f"chatcmpl-{uuid.uuid4().hex}", int(time.time()), model, links, tuple(ignored))
+        return cls(f"chatcmpl-{uuid.uuid4().hex}", int(time.time()), model, links, tuple(ignored), all_sources)
 
     def head(self, kind: str) -> dict[str, Any]:
         """The fields that every object of it starts with."""
@@ -114,7 +126,7 @@ class OpenAiApi:
         body = await read_object(request, self._bounds.body_bytes)
         model, said = MODEL.of(body) or "citemesh", conversation(MESSAGES.name, MESSAGES.of(body))
         asked = question(body, model, said)
-        completion = Completion.new(model, Links.of(request), [*CHAT.ignored(body), *said.unused])
+        completion = Completion.new(model, Links.of(request), [*CHAT.ignored(body), *said.unused], ALL_SOURCES.of(body))
         events = in_words_of({"related_questions": RELATED.name}, self._answering.ask(asked))
         if STREAM.of(body):
             usage = bool(STREAM_OPTIONS.of(body).get("include_usage"))
@@ -157,7 +169,7 @@ def rendered(completion: Completion, answer: Answer) -> dict[str, Any]:
     return completion.head("chat.completion") | {
         "choices": [choice],
         "usage": usage_of(answer.ended),
-        "sources": listed(answer),
+        "sources": listed(answer, completion.all_sources),
         **_beside(completion, answer),
     }
 
@@ -180,7 +192,8 @@ async def chunks(completion: Completion, events: AsyncGenerator[AskEvent], usage
                 if isinstance(event, SourcesEvent):
                     yield chunk({}, sources=[source(one) for one in documents(event.sources)])
         notes = annotations(answer, completion.links)
-        yield chunk({"annotations": notes}, finish_reason(answer.ended), **_beside(completion, answer))
+        found = listed(answer, completion.all_sources)
+        yield chunk({"annotations": notes}, finish_reason(answer.ended), sources=found, **_beside(completion, answer))
         if usage:
             yield frame(completion.head("chat.completion.chunk") | {"choices": [], "usage": usage_of(answer.ended)})
         yield DONE

@@ -50,12 +50,17 @@ def document_of(url: str) -> str:
     return re.sub(r".*(d\d)\b.*", r"\1", url)
 
 
+def sources_of(body: Any) -> list[str]:
+    assert [one["number"] for one in body["sources"]] == list(range(1, len(body["sources"]) + 1))
+    return [one["document_id"] for one in body["sources"]]
+
+
 def native(body: Any) -> tuple[str, list[str]]:
-    return body["answer"], [one["document_id"] for one in body["sources"]]
+    return body["answer"], sources_of(body)
 
 
 def chat(body: Any) -> tuple[str, list[str]]:
-    return body["choices"][0]["message"]["content"], [one["document_id"] for one in body["sources"]]
+    return body["choices"][0]["message"]["content"], sources_of(body)
 
 
 def sonar(body: Any) -> tuple[str, list[str]]:
@@ -74,11 +79,11 @@ def agent(body: Any) -> tuple[str, list[str]]:
 
 
 def ollama_chat(body: Any) -> tuple[str, list[str]]:
-    return body["message"]["content"], [one["document_id"] for one in body["sources"]]
+    return body["message"]["content"], sources_of(body)
 
 
 def ollama_generate(body: Any) -> tuple[str, list[str]]:
-    return body["response"], [one["document_id"] for one in body["sources"]]
+    return body["response"], sources_of(body)
 
 
 WAYS: list[tuple[str, str, Read]] = [
@@ -117,11 +122,18 @@ async def test_every_way_in_numbers_documents_alike(running: Running) -> None:
     assert all(one == lists[0] for one in lists)
 
 
-async def test_what_nothing_cites_is_listed_as_such() -> None:
+async def test_what_nothing_cites_is_listed_only_where_it_is_asked_for() -> None:
     async with gateway() as other:
         for path, model in (("/v1/query", ""), ("/v1/chat/completions", "citemesh"), ("/api/chat", "citemesh")):
-            body = (await other.http.post(path, json=QUESTION | {"model": model, "stream": False})).json()
-            assert [one["cited"] for one in body["sources"]] == [True, True, False], path
+            body = QUESTION | {"model": model, "stream": False}
+            found = (await other.http.post(path, json=body)).json()["sources"]
+            assert [(one["number"], one["cited"]) for one in found] == [(1, True), (2, True)], path
+            every = (await other.http.post(path, json=body | {"all_sources": True})).json()["sources"]
+            assert [(one["number"], one["cited"]) for one in every] == [(1, True), (2, True), (3, False)], path
+        body = QUESTION | {"model": "citemesh", "stream": True}
+        events = [data for _, data in sse((await other.http.post("/v1/chat/completions", json=body)).text)[:-1]]
+        lists = [[one["number"] for one in event["sources"]] for event in events if "sources" in event]
+        assert lists == [[1, 2, 3], [1, 2]]
 
 
 async def test_streams_number_as_whole_answers_do(running: Running) -> None:

@@ -64,7 +64,7 @@ async def test_lines_are_json_and_no_character_is_split(asked: Asked) -> None:
     for n in (1, 2, 3):
         text = text.replace(f"[{n}]", "")
     assert text == Pieces.TEXT
-    assert [one["number"] for one in lines[-1]["sources"]] == [1, 2, 3]
+    assert [one["number"] for one in lines[-1]["sources"]] == [1]
 
 
 async def test_an_answer_that_no_model_wrote_has_no_times_of_a_model(running: Running, asked: Asked) -> None:

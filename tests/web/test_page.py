@@ -66,6 +66,21 @@ async def test_an_answer_shows_its_sources_and_opens_the_very_place(running: Sit
         assert await marker.evaluate("one => one === document.activeElement")
 
 
+async def test_sources_that_nothing_cites_are_shown_to_who_asks(running: Site) -> None:
+    await running.put("pump", PUMP)
+    await running.put("crane", "# Crane manual\n\nThe pump of the crane is painted blue.\n")
+    async with running.page() as page:
+        await ask(page)
+        other = page.locator(".sources li", has_text="Crane manual")
+        assert await other.is_hidden()
+        assert await page.locator(".sources li", has_text="Pump manual").is_visible()
+        more = page.get_by_role("button", name="1 read, not cited")
+        assert await more.get_attribute("aria-expanded") == "false"
+        await more.click()
+        assert await other.is_visible()
+        assert await more.get_attribute("aria-expanded") == "true"
+
+
 async def test_a_thread_is_there_again_and_goes_when_deleted(running: Site) -> None:
     await running.put("pump", PUMP)
     async with running.page() as page:

@@ -162,11 +162,20 @@ export class Turn {
     this.#settle();
     this.threadId = done.thread_id;
     const cited = new Set(done.cited);
-    for (const item of this.sourceList.children)
-      item.firstElementChild.classList.toggle("uncited", !cited.has(Number(item.dataset.number)));
+    this.#setAside([...this.sourceList.children].filter((item) => !cited.has(Number(item.dataset.number))));
     if (done.notice) this.below.prepend(el("p", { class: "notice" }, done.notice));
     this.below.append(this.#after(done));
     announce(say("done"));
+  }
+
+  /** What nothing cites is there for those who ask for it. */
+  #setAside(items) {
+    if (!items.length) return;
+    items.forEach((item) => item.classList.add("uncited"));
+    const list = this.sourceList;
+    const open = el("button", { type: "button", "aria-expanded": "false" }, say("uncited", { count: items.length }));
+    open.onclick = () => open.setAttribute("aria-expanded", String(list.classList.toggle("all")));
+    list.append(el("li", { class: "rest" }, open));
   }
 
   #after(done) {
