@@ -5,12 +5,14 @@ from contextlib import contextmanager
 
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
 
 from bench.common.report import Cell, Figure, Question, Report, Table
 
 PLAIN_WIDTH = 120
+_WIDEST = 400
 out = Console(highlight=False)
 if not out.is_terminal:
     out = Console(highlight=False, width=PLAIN_WIDTH)
@@ -67,6 +69,14 @@ def say(line: str) -> None:
     errors.print(line, markup=False, style="dim")
 
 
+def _wide_enough(lines: Grid) -> Console:
+    """The terminal; elsewhere one that is so wide that no word has to be broken."""
+    if out.is_terminal:
+        return out
+    unbroken = Measurement.get(out, out.options.update(max_width=_WIDEST), lines).minimum
+    return Console(highlight=False, width=max(PLAIN_WIDTH, unbroken))
+
+
 def _figure_row(figure: Figure) -> tuple[Cell, ...]:
     question, answer = figure.question, figure.answer
     expected = {None: "", True: "yes", False: "NO"}[figure.as_predicted]
@@ -94,4 +104,4 @@ def grid(shown: Table) -> None:
         lines.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in shown.rows:
         lines.add_row(*(number(cell) for cell in row))
-    out.print(lines)
+    _wide_enough(lines).print(lines)
