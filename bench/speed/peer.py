@@ -79,19 +79,20 @@ async def compare(sides: Sequence[Side], judged: JudgedSet, rounds: int, seed: i
         for _ in range(4):
             await side.ask("What is this about?")
     for callers in CALLERS:
-        many = _questions_a_turn(len(judged.queries), rounds, callers)
-        with show.progress(f"{judged.name}, {callers} at once", rounds) as step:
-            for order in shuffled(rounds, sides, seed + callers):
+        turns, many = turns_of(len(judged.queries), rounds, callers)
+        with show.progress(f"{judged.name}, {callers} at once", turns) as step:
+            for order in shuffled(turns, sides, seed + callers):
                 questions = [next(waiting) for _ in range(many)]
                 for side in order:
                     await side.turn(questions, callers)
                 step()
 
 
-def _questions_a_turn(all_of_them: int, rounds: int, callers: int) -> int:
-    """Shares of the questions: more for many callers, who need several each."""
-    shares = {1: 0.1, 8: 0.3, 32: 0.6}
-    return max(callers, int(shares[callers] * all_of_them / rounds))
+def turns_of(all_of_them: int, rounds: int, callers: int) -> tuple[int, int]:
+    """Turns, at most so many, and questions of each: larger shares for many callers, who need one each at least."""
+    share = int({1: 0.1, 8: 0.3, 32: 0.6}[callers] * all_of_them)
+    many = max(callers, share // rounds)
+    return max(1, min(rounds, share // many)), many
 
 
 async def citemesh(name: str, mesh: Mesh, judged: JudgedSet, collection: str) -> Side:

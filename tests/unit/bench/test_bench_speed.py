@@ -7,7 +7,7 @@ import pytest
 
 from bench import retrieval_speed
 from bench.retrieving.sets import Asked
-from bench.speed import fill, vectors
+from bench.speed import fill, peer, vectors
 from bench.speed.corpora import ndcg_at_10
 from bench.speed.growth import exponent
 from bench.speed.lookup import LookupEncoder
@@ -71,3 +71,11 @@ def test_its_own_arguments_are_taken_and_others_left() -> None:
 def test_wrong_arguments_are_named(words: list[str], field: str) -> None:
     with pytest.raises(InvalidInput, match=field):
         retrieval_speed.chosen_of(words)
+
+
+@pytest.mark.parametrize("questions", [240, 300, 1184])
+@pytest.mark.parametrize("rounds", [4, 8])
+def test_turns_of_all_callers_together_ask_no_question_twice(questions: int, rounds: int) -> None:
+    turns = [peer.turns_of(questions, rounds, callers) for callers in peer.CALLERS]
+    assert sum(rounds * many for rounds, many in turns) <= questions
+    assert all(many >= callers for (_, many), callers in zip(turns, peer.CALLERS, strict=True))
