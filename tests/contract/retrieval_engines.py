@@ -37,6 +37,12 @@ ENCODER = FakeEncoder()
 EMBEDDING = ENCODER.embedding
 OTHER = Embedding("other", "0" * 64, EMBEDDING.dimension)
 SIZE = ChunkSize(40, 8)
+PARIS = "Paris is the capital of France. It lies on the Seine."
+BERLIN = "Berlin is the capital of Germany. The wall fell in 1989."
+NOODLES = "Boil the noodles for nine minutes and drain them well."
+CHINA = "北京是中国的首都。长城很长，游客很多。"
+TEA = "他喜欢喝茶，不喜欢咖啡。"
+TEXTS = {"paris": PARIS, "berlin": BERLIN, "noodles": NOODLES, "china": CHINA, "tea": TEA}
 
 
 MILVUS = importlib.util.find_spec("pymilvus") is not None and importlib.util.find_spec("milvus_lite") is not None

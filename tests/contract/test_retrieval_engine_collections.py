@@ -1,33 +1,12 @@
 """What every retrieval engine promises of collections: they are apart, and fixed to their model."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from citemesh.errors import AlreadyExists, NotFound, PreconditionFailed
 from services.retrieval.engine import Embedding, Engine, Mode
-from tests.contract.retrieval_engines import EMBEDDING, KINDS, OTHER, ids_of, new_document, opened, query_for, search
-
-PARIS = "Paris is the capital of France. It lies on the Seine."
-BERLIN = "Berlin is the capital of Germany. The wall fell in 1989."
-NOODLES = "Boil the noodles for nine minutes and drain them well."
-CHINA = "北京是中国的首都。长城很长，游客很多。"
-TEA = "他喜欢喝茶，不喜欢咖啡。"
-
-
-@pytest.fixture(params=KINDS)
-async def engine(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with opened(request.param, tmp_path / "store") as made:
-        yield made
-
-
-@pytest.fixture
-async def filled(engine: Engine) -> Engine:
-    for name, text in {"paris": PARIS, "berlin": BERLIN, "noodles": NOODLES, "china": CHINA, "tea": TEA}.items():
-        await engine.put(new_document(text, name))
-    return engine
+from tests.contract.retrieval_engines import BERLIN, EMBEDDING, OTHER, PARIS, ids_of, new_document, query_for, search
 
 
 async def test_a_collections_number_rises_with_its_own_changes_alone(engine: Engine) -> None:

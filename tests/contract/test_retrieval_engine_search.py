@@ -1,8 +1,6 @@
 """What every retrieval engine promises of a search: conditions, fusion, folding, batches, unreadable texts."""
 
 import random
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -17,15 +15,9 @@ from services.retrieval.engine import (
     TokenVectors,
     reference,
 )
-from tests.contract.retrieval_engines import EMBEDDING, KINDS, ids_of, new_document, opened, query_for, search
+from tests.contract.retrieval_engines import EMBEDDING, ids_of, new_document, query_for, search
 
 LONG = "The tide comes in twice a day and leaves the flats bare for six hours, when the waders come down to feed. " * 2
-
-
-@pytest.fixture(params=KINDS)
-async def engine(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with opened(request.param, tmp_path / "store") as made:
-        yield made
 
 
 PRICES = {"a": "9.5", "b": "10", "c": " -3e1 ", "d": "10 euros", "e": "", "f": "2024-05-01", "g": "2024-06-01T00:00Z"}
