@@ -92,18 +92,17 @@ class Fts5Rarest(Fts5):
     """The same, asked for the rarest words alone, as the service asks a million passages by its settings' default."""
 
     name = "SQLite FTS5, rarest words"
+    _passages = 0
 
     def put(self, rows: Sequence[Row]) -> None:
         """Adds rows; the first ones say how many the words of a query may have together."""
         super().put(rows)
-        connection = self._connection
-        if connection.execute("SELECT COUNT(*) FROM sqlite_master WHERE name = 'collections'").fetchone() == (0,):
-            connection.execute("CREATE TABLE collections (id INTEGER, chunks INTEGER)")
-            connection.execute("INSERT INTO collections VALUES (?, ?)", (_COLLECTION, len(rows)))
+        if not self._passages:
+            self._passages = len(rows)
             self._postings = Postings(len(rows) * MOST // _A_MILLION)
 
     def _terms(self, query: str) -> list[str]:
-        return self._postings.affordable(self._connection, _COLLECTION, super()._terms(query))
+        return self._postings.affordable(self._connection, _COLLECTION, self._passages, super()._terms(query))
 
 
 class Tantivy:

@@ -31,10 +31,11 @@ _LEXICAL_DEPTH = 1000
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A query, its collection, the way it goes, and the last change that every part of its answer sees."""
+    """A query, its collection and the chunks of that, the way it goes, and the last change that all of it sees."""
 
     query: Query
     row: Row
+    chunks: int
     mode: Mode
     notices: tuple[str, ...]
     sequence: int
@@ -108,7 +109,7 @@ class DurableSearch:
             if mode != "lexical" and query.embedding is not None:
                 collections.require(state.row, query.embedding)
             sequence = min(state.changed, self._indexes.followed(state.row))
-            asked.append(_Asked(query, state.row, mode, notices, sequence))
+            asked.append(_Asked(query, state.row, state.chunks, mode, notices, sequence))
         return asked
 
     def _first_limit(self, asked: _Asked) -> int:
@@ -190,7 +191,7 @@ class DurableSearch:
         most = max(limit, _LEXICAL_DEPTH) if asked.mode == "hybrid" else limit
         query, collection = asked.query, asked.row.id
         terms = lexical.terms(query.text)
-        affordable = self._postings.affordable(connection, collection, terms)
+        affordable = self._postings.affordable(connection, collection, asked.chunks, terms)
         found = words.scores(connection, collection, affordable, query.filter, most)
         if len(found) < query.top_k and len(affordable) < len(terms):  # what is there is found, if it takes longer
             found = words.scores(connection, collection, terms, query.filter, most)

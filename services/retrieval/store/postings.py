@@ -26,9 +26,11 @@ class Postings:
         self._most = most
         self._counted: dict[tuple[int, str], tuple[int, int]] = {}
 
-    def affordable(self, connection: sqlite3.Connection, collection: int, terms: Sequence[str]) -> list[str]:
-        """Those of a query's FTS5 terms that a collection is asked for, in their order: all where it is small."""
-        passages = _passages(connection, collection)
+    def affordable(
+        self, connection: sqlite3.Connection, collection: int, passages: int, terms: Sequence[str]
+    ) -> list[str]:
+        """Those of a query's FTS5 terms that a collection of so many passages is asked for, in their order: all where
+        it is small."""
         if len(terms) <= _ALWAYS or passages * len(terms) <= self._most:
             return list(terms)
         counts = {term: self._count(connection, collection, passages, term) for term in terms}
@@ -51,7 +53,3 @@ class Postings:
             self._counted.clear()
         self._counted[collection, term] = (passages, count)
         return count
-
-
-def _passages(connection: sqlite3.Connection, collection: int) -> int:
-    return int(connection.execute("SELECT chunks FROM collections WHERE id = ?", (collection,)).fetchone()[0])

@@ -15,8 +15,6 @@ from tests.contract.retrieval_engines import EMBEDDING, ids_of, new_document, se
 def _lexicon(rows: int) -> sqlite3.Connection:
     """A collection in which "every" is in all passages, "half" in each second, "tenth" and "rare" accordingly."""
     connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE TABLE collections (id INTEGER, chunks INTEGER)")
-    connection.execute("INSERT INTO collections VALUES (1, ?)", (rows,))
     connection.execute(f'CREATE VIRTUAL TABLE lexicon_1 USING fts5(headings, body, tokenize="{lexical.TOKENIZER}")')
     for number in range(rows):
         text = "every" + " half" * (number % 2 == 0) + " tenth" * (number % 10 == 0) + " rare" * (number == 7)
@@ -31,26 +29,25 @@ def _lexicon(rows: int) -> sqlite3.Connection:
 def test_the_commonest_words_go_first_and_the_rest_keep_their_order(most: int, kept: str) -> None:
     connection = _lexicon(100)
     terms = lexical.terms("every half tenth rare")
-    assert Postings(most).affordable(connection, 1, terms) == lexical.terms(kept)
+    assert Postings(most).affordable(connection, 1, 100, terms) == lexical.terms(kept)
     connection.close()
 
 
 def test_two_words_are_always_asked_for() -> None:
     connection = _lexicon(100)
-    assert Postings(1).affordable(connection, 1, lexical.terms("half every rare")) == lexical.terms("half rare")
-    assert Postings(1).affordable(connection, 1, lexical.terms("every half")) == lexical.terms("every half")
-    assert Postings(1).affordable(connection, 1, []) == []
+    assert Postings(1).affordable(connection, 1, 100, lexical.terms("half every rare")) == lexical.terms("half rare")
+    assert Postings(1).affordable(connection, 1, 100, lexical.terms("every half")) == lexical.terms("every half")
+    assert Postings(1).affordable(connection, 1, 100, []) == []
     connection.close()
 
 
 def test_words_are_counted_again_when_the_collection_has_grown() -> None:
     connection = _lexicon(100)
     postings, terms = Postings(60), lexical.terms("half tenth rare")
-    assert postings.affordable(connection, 1, terms) == lexical.terms("tenth rare")
+    assert postings.affordable(connection, 1, 100, terms) == lexical.terms("tenth rare")
     connection.execute("DELETE FROM lexicon_1 WHERE rowid > 50")
-    assert postings.affordable(connection, 1, terms) == lexical.terms("tenth rare")  # remembered
-    connection.execute("UPDATE collections SET chunks = 50")
-    assert postings.affordable(connection, 1, terms) == terms
+    assert postings.affordable(connection, 1, 100, terms) == lexical.terms("tenth rare")  # remembered
+    assert postings.affordable(connection, 1, 50, terms) == terms
     connection.close()
 
 
