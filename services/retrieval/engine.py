@@ -188,6 +188,11 @@ class Query:
     view: View = "full"
     """A reference is a chunk of which nothing is read but its id and its document's, and whose place is NOWHERE."""
 
+    @property
+    def most_token_vectors(self) -> int:
+        """Chunks, from the best, that are answered with their token vectors."""
+        return (self.token_vectors_of or self.top_k) if self.with_token_vectors else 0
+
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:

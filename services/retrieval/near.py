@@ -26,6 +26,9 @@ VERSION = f"1.{lexical.VERSION}"
 THRESHOLD = 0.8
 """Similarity from which two texts are near; measured, see docs/quality.md."""
 
+MOST_DUPLICATES = 16
+"""Of a group, those that are answered behind its first."""
+
 _RUN = 3
 _HASHES = 256
 _SHORT = 24

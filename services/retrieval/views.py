@@ -10,9 +10,8 @@ def answered(found: Found, place: int, query: Query) -> Found:
     if query.view == "reference":
         return _referred(found)
     chunk = found.chunk
-    with_vectors = query.with_token_vectors and place < (query.token_vectors_of or query.top_k)
     tokens = chunk.tokens if query.with_token_ids else TokenIds()
-    vectors = chunk.token_vectors if with_vectors else TokenVectors()
+    vectors = chunk.token_vectors if place < query.most_token_vectors else TokenVectors()
     return replace(found, chunk=replace(chunk, tokens=tokens, token_vectors=vectors))
 
 

@@ -4,12 +4,11 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from services.retrieval import near
 from services.retrieval.engine import Chunk, Duplicate, Found, Query, Results, TokenIds, TokenVectors
 from services.retrieval.fuse import Fused
 from services.retrieval.store import chunks, tokens
 from services.retrieval.store.chunks import Kept
-
-_MOST_DUPLICATES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ def _numbers(ranked: Iterator[Ranked]) -> list[int]:
     for one in ranked:
         for group in one.groups:
             found[group.first.key] = None
-            found.update((key, None) for key, _ in group.others[:_MOST_DUPLICATES])
+            found.update((key, None) for key, _ in group.others[: near.MOST_DUPLICATES])
     return list(found)
 
 
@@ -55,14 +54,14 @@ class _More:
 
     def __init__(self, connection: sqlite3.Connection, ranked: Sequence[Ranked]) -> None:
         ids = {key for one in ranked if one.query.with_token_ids for key in _keys(one)}
-        vectors = {key for one in ranked if one.query.with_token_vectors for key in _keys(one)[: _most(one.query)]}
+        vectors = {key for one in ranked for key in _keys(one)[: one.query.most_token_vectors]}
         self._ids: Mapping[int, TokenIds] = tokens.ids(connection, list(ids)) if ids else {}
         self._vectors: Mapping[int, TokenVectors] = tokens.vectors(connection, list(vectors)) if vectors else {}
 
     def of(self, query: Query, place: int, key: int, chunk: Chunk) -> Chunk:
         """The chunk at a place of an answer, with what its query wants."""
         ids = self._ids.get(key) if query.with_token_ids else None
-        vectors = self._vectors.get(key) if query.with_token_vectors and place < _most(query) else None
+        vectors = self._vectors.get(key) if place < query.most_token_vectors else None
         if ids is None and vectors is None:
             return chunk
         return replace(chunk, tokens=ids or chunk.tokens, token_vectors=vectors or chunk.token_vectors)
@@ -72,23 +71,19 @@ def _keys(ranked: Ranked) -> list[int]:
     return [group.first.key for group in ranked.groups]
 
 
-def _most(query: Query) -> int:
-    return query.token_vectors_of or query.top_k
-
-
 def _answer(ranked: Ranked, known: Mapping[int, Kept], more: _More) -> Results:
     found = []
     for place, (first, others) in enumerate((group.first, group.others) for group in ranked.groups):
         if first.key in known:
             chunk, document = known[first.key]
             chunk = more.of(ranked.query, place, first.key, chunk)
-            near = tuple(_duplicates(others, known)) if others else ()
-            found.append(Found(chunk, document, first.score, first.dense, first.lexical, near))
+            behind = tuple(_duplicates(others, known)) if others else ()
+            found.append(Found(chunk, document, first.score, first.dense, first.lexical, behind))
     return Results(tuple(found), ranked.sequence, ranked.notices)
 
 
 def _duplicates(others: Sequence[tuple[int, float]], known: Mapping[int, Kept]) -> Iterator[Duplicate]:
-    for key, similarity in others[:_MOST_DUPLICATES]:
+    for key, similarity in others[: near.MOST_DUPLICATES]:
         if key in known:
             chunk, document = known[key]
             yield Duplicate(chunk.chunk_id, chunk.place, document, similarity)

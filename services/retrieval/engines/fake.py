@@ -202,7 +202,10 @@ def _folded(query: Query, found: Sequence[Found], threshold: float) -> tuple[Fou
         return tuple(found[: query.top_k])
     groups = near.fold([near.signature(it.chunk.text) for it in found], query.top_k, threshold)
     return tuple(
-        replace(found[group.first], duplicates=tuple(_duplicate(found[at], value) for at, value in group.others[:16]))
+        replace(
+            found[group.first],
+            duplicates=tuple(_duplicate(found[at], value) for at, value in group.others[: near.MOST_DUPLICATES]),
+        )
         for group in groups
     )
 

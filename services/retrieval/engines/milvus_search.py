@@ -21,7 +21,6 @@ from services.retrieval.ways import ordered, way
 _MOST_RANKED = 16_384
 """Milvus's own limit of one search."""
 _TRIES = 4
-_MOST_DUPLICATES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +126,14 @@ class MilvusSearch:
         groups = near.fold(signatures, query.top_k, self._near_duplicate)
         return [
             replace(ranked[group.first], duplicates=tuple(
-                _duplicate(ranked[at].found, value) for at, value in group.others[:_MOST_DUPLICATES]
+                _duplicate(ranked[at].found, value) for at, value in group.others[:near.MOST_DUPLICATES]
             ))
             for group in groups
         ]  # fmt: skip
 
     def _answered(self, query: Query, place: int, ranked: "_Ranked") -> Found:
         found = replace(ranked.found, duplicates=ranked.duplicates)
-        if query.with_token_vectors and place < (query.token_vectors_of or query.top_k):
+        if place < query.most_token_vectors:
             found = replace(found, chunk=replace(found.chunk, token_vectors=self._token_vectors(query, ranked.row)))
         return answered(found, place, query)
 
