@@ -1,7 +1,8 @@
 """The gateway's own API: ``POST /v1/query`` and ``POST /v1/search``."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
@@ -141,16 +142,12 @@ def question(body: dict[str, Any]) -> Question:
     """The question in a body. Raises InvalidInput naming the body's own field."""
     text = ASKED.of(body)
     check_text(ASKED.name, text)
-    return Question(
+    asked = Question(
         question=text,
-        collection=COLLECTION.of(body),
         mode=MODE.of(body),
         max_tokens=MAX_TOKENS.of(body),
-        source_types=source_types(SOURCE_PREFERENCE.of(body)),
         temperature=TEMPERATURE.of(body),
         thread_id=THREAD_ID.of(body),
-        filter=search_filter(FILTERED.name, FILTERED.of(body)),
-        more_collections=MORE_COLLECTIONS.of(body),
         answer_language=ANSWER_LANGUAGE.of(body),
         length=LENGTH.of(body),
         style=STYLE.of(body),
@@ -159,6 +156,18 @@ def question(body: dict[str, Any]) -> Question:
         max_hops=MAX_HOPS.of(body),
         history=tuple(_turn(at, turn) for at, turn in enumerate(HISTORY.of(body))),
         start_thread=START_THREAD.of(body),
+    )
+    return focused(asked, body)
+
+
+def focused(asked: Question, body: Mapping[str, Any]) -> Question:
+    """The question over the collections and sources that a body names. Raises InvalidInput naming its field."""
+    return replace(
+        asked,
+        collection=COLLECTION.of(body),
+        source_types=source_types(SOURCE_PREFERENCE.of(body)),
+        filter=search_filter(FILTERED.name, FILTERED.of(body)),
+        more_collections=MORE_COLLECTIONS.of(body),
     )
 
 

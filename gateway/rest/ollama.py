@@ -23,19 +23,10 @@ from gateway.rest.body import optional, read_object
 from gateway.rest.endpoint import JSON, NDJSON, Asking, Bounds, Endpoint
 from gateway.rest.errors import Problem, problem
 from gateway.rest.fields import Fields
-from gateway.rest.focus import search_filter
 from gateway.rest.gone import unless_gone
 from gateway.rest.messages import Conversation, conversation
 from gateway.rest.models import OWN, UnknownModel, preset
-from gateway.rest.native import (
-    ALL_SOURCES,
-    ANSWERED,
-    COLLECTION,
-    FILTERED,
-    MORE_COLLECTIONS,
-    SOURCE_PREFERENCE,
-    source_types,
-)
+from gateway.rest.native import ALL_SOURCES, ANSWERED, focused
 from gateway.rest.ndjson import LineStream, line
 from gateway.rest.openai import MESSAGES_SCHEMA, finish_reason
 
@@ -211,17 +202,14 @@ def question(body: Mapping[str, Any], said: Conversation) -> Question:
     if body.get("images"):
         raise InvalidInput("images", "can't be read here", "leave them out")
     options = OPTIONS_FIELD.of(body)
-    return Question(
+    asked = Question(
         question=said.question,
-        collection=COLLECTION.of(body),
         mode=preset(plain(MODEL.of(body)), OWN).mode,
         max_tokens=max(0, NUM_PREDICT.of(options)),
-        source_types=source_types(SOURCE_PREFERENCE.of(body)),
         temperature=TEMPERATURE.of(options),
-        filter=search_filter(FILTERED.name, FILTERED.of(body)),
-        more_collections=MORE_COLLECTIONS.of(body),
         history=said.history,
     )
+    return focused(asked, body)
 
 
 async def lines(run: Run, events: AsyncGenerator[AskEvent]) -> AsyncGenerator[bytes]:

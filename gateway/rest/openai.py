@@ -24,20 +24,11 @@ from gateway.rest.body import read_object
 from gateway.rest.endpoint import JSON, SSE, Asking, Bounds, Endpoint
 from gateway.rest.errors import Problem, problem
 from gateway.rest.fields import Fields
-from gateway.rest.focus import search_filter
 from gateway.rest.gone import unless_gone
 from gateway.rest.links import Links
 from gateway.rest.messages import Conversation, conversation
 from gateway.rest.models import OWN, preset
-from gateway.rest.native import (
-    ALL_SOURCES,
-    ANSWERED,
-    COLLECTION,
-    FILTERED,
-    MORE_COLLECTIONS,
-    SOURCE_PREFERENCE,
-    source_types,
-)
+from gateway.rest.native import ALL_SOURCES, ANSWERED, focused
 from gateway.rest.render import source
 from gateway.rest.sse import DONE, EventStream, frame
 
@@ -140,18 +131,15 @@ def question(body: dict[str, Any], model: str, said: Conversation) -> Question:
     if N.of(body) != 1:
         raise InvalidInput("n", "is not 1", "ask for one choice")
     only_text(RESPONSE_FORMAT.name, RESPONSE_FORMAT.of(body))
-    return Question(
+    asked = Question(
         question=said.question,
-        collection=COLLECTION.of(body),
         mode=preset(model, OWN).mode,
         max_tokens=MAX_COMPLETION_TOKENS.of(body) or MAX_TOKENS.of(body),
-        source_types=source_types(SOURCE_PREFERENCE.of(body)),
         temperature=TEMPERATURE.of(body),
-        filter=search_filter(FILTERED.name, FILTERED.of(body)),
-        more_collections=MORE_COLLECTIONS.of(body),
         related_questions=RELATED.of(body),
         history=said.history,
     )
+    return focused(asked, body)
 
 
 def only_text(field: str, asked: dict[str, Any]) -> None:
