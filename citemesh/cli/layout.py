@@ -121,9 +121,9 @@ class Layout:
         """An app's environment: the caller's, with what makes it part of this mesh."""
         service = self.topology.service(room)
         env = {
+            **_pages(service.role),
             **os.environ,
             **_threads(),
-            **_pages(service.role),
             **self.options.env,
             **self._shared(),
             **self._own(service),
@@ -173,11 +173,11 @@ def _threads() -> dict[str, str]:
 
 
 def _pages(role: str) -> dict[str, str]:
-    """Large pages of memory for the indexes, unless the user has chosen: a search reads here and there all over them.
+    """Large pages of memory for the indexes, where the user has not chosen: a search reads all over them.
 
     glibc alone knows the variable; docs/performance.md says what it saves.
     """
-    return {"GLIBC_TUNABLES": os.environ.get("GLIBC_TUNABLES", LARGE_PAGES)} if role == "retrieval" else {}
+    return {"GLIBC_TUNABLES": LARGE_PAGES} if role == "retrieval" else {}
 
 
 def _absolute(address: str) -> str:

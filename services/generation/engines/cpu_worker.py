@@ -11,10 +11,7 @@ from typing import Any
 from torch import set_num_threads  # taken before vLLM puts a function in its place that does nothing
 from vllm.v1.worker.cpu_worker import CPUWorker
 
-from services.generation.engines.threads import Threads, allowed_cores
-
-SETTING = "citemesh_threads"
-"""Key of vLLM's additional_config: threads for each step, and most of them for reading."""
+from services.generation.engines.threads import SETTING, Threads, allowed_cores
 
 
 class ReadingWorker(CPUWorker):  # type: ignore[misc]  # vLLM is shipped without types

@@ -4,6 +4,8 @@ import os
 import time
 from pathlib import Path
 
+SETTING = "citemesh_threads"
+"""Key of vLLM's additional_config: threads for each step, and most of them for reading."""
 READS_FROM = 64
 """Tokens of a step from which it reads: writing takes one a request, and fewer requests run at once."""
 LOOKS = 3

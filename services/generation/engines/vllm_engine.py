@@ -20,6 +20,7 @@ from services.generation.engine import Delta, Finish, ModelFacts, Sampling, Stat
 from services.generation.engines import vllm_environment
 from services.generation.engines.background import in_background
 from services.generation.engines.text_prompt import TextPrompt
+from services.generation.engines.threads import SETTING
 from services.generation.limits import check_length
 
 Dtype = Literal["auto", "bfloat16", "float16", "float32"]
@@ -194,7 +195,7 @@ def _platform(options: Options) -> dict[str, Any]:
         raise PreconditionFailed("WRONG_DEVICE", fault, f"install citemesh[{extra}], or set the device to auto")
     if found == "cpu":
         threads = (options.threads, options.reading_threads)
-        worker = {"worker_cls": WORKER, "additional_config": {"citemesh_threads": threads}}
+        worker = {"worker_cls": WORKER, "additional_config": {SETTING: threads}}
         return {"kv_cache_memory_bytes": options.kv_cache_bytes, **(worker if sys.platform == "linux" else {})}
     return {"gpu_memory_utilization": options.gpu_memory_utilization}
 
