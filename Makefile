@@ -8,7 +8,7 @@ EXTRAS ?= all-cpu,dev
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-CODE := citemesh services gateway tests bench tools
+CODE := citemesh services gateway cli tests bench tools
 
 .PHONY: help install debian models up stubs stubs-check format lint types imports docs docs-check mesh mesh-check \
 	policies policies-check unit check real test clean

@@ -2,7 +2,7 @@
 
 The mesh is the whole one, five services behind their sidecars with the identity policy, asked through its public door
 as `citemesh ask` does. The other side is the gateway's own flow and admission in this process, over the services' own
-engines, pools and queues, with no gRPC, no messages and no Envoy between them (bench/common/rooms). Both have the same
+engines, pools and queues, with no gRPC, no messages and no Envoy between them. Both have the same
 settings, the same documents (the store is copied) and a language model of their own; they take turns, one question at a
 time, each question asked of both before the next, in an order drawn anew.
 
@@ -23,10 +23,10 @@ from bench.common.machine import require_memory
 from bench.common.report import Aim, Prediction, Question, Report, Table
 from bench.common.run import run, shuffled
 from bench.common.stats import difference, ratio
-from citemesh.cli.layout import StackOptions
-from citemesh.cli.stack import Stack
 from citemesh.errors import PreconditionFailed
 from citemesh.kit.settings import load
+from cli.layout import StackOptions
+from cli.stack import Stack
 
 MAX_TOKENS = 16
 MEMORY_GIB = 12.0
@@ -93,25 +93,25 @@ async def one_process(mesh: Stack, state_dir: Path) -> AsyncIterator[Ask]:
     """The gateway's flow over the services' engines, all in this process, on a copy of the mesh's store."""
     # Math libraries read these when they are imported, which is below; the mesh's apps were given the same.
     os.environ |= {name: value for name, value in mesh.layout.app_env("retrieval").items() if name.endswith("_THREADS")}
-    from bench.common.rooms.generation import local_generation
-    from bench.common.rooms.reranker import local_reranker
-    from bench.common.rooms.retrieval import copy_store, local_retrieval
-    from bench.common.rooms.tokenizer import local_tokenizer
+    from bench.common.local_services.generation import local_generation
+    from bench.common.local_services.reranker import local_reranker
+    from bench.common.local_services.retrieval import copy_store, local_retrieval
+    from bench.common.local_services.tokenizer import local_tokenizer
     from gateway.answering import Answering
     from gateway.main import admission_of, flow_of
-    from gateway.query.ports import Rooms
+    from gateway.query.ports import Upstreams
     from gateway.settings import GatewaySettings
 
     settings = load(GatewaySettings)
     await asyncio.to_thread(copy_store, mesh.options.state_dir, state_dir)
     async with AsyncExitStack() as stack:
-        rooms = Rooms(
+        services = Upstreams(
             await stack.enter_async_context(local_tokenizer()),
             await stack.enter_async_context(local_retrieval(state_dir)),
             await stack.enter_async_context(local_generation()),
             await stack.enter_async_context(local_reranker()),
         )
-        yield Answering(flow_of(settings, rooms), admission_of(settings), settings.timeout_s).ask
+        yield Answering(flow_of(settings, services), admission_of(settings), settings.timeout_s).ask
 
 
 async def _ask(sides: Sequence[Asker], questions: Sequence[str], seed: int, kind: str = "questions") -> None:

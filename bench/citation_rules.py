@@ -2,7 +2,7 @@
 
 In one process, with the reranker's own engine: labelled sentences of QED, XQuAD (en, zh) and SciFact, each beside its
 own passage and the two others that share most words with it; and sentences that rest on two passages: two true ones
-joined. `bench.citations` measures the shipped rules through the rooms, over real search.
+joined. `bench.citations` measures the shipped rules through the services, over real search.
 """
 
 import random

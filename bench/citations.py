@@ -11,7 +11,7 @@ What is right comes from labels, never from the check itself (docs/quality.md te
     cost       share of an answer's time that checks take, from the steps that the gateway reports.
 
 `--keep DIR` keeps the store and what the model wrote there: a run that was ended goes on. The report is written after
-each part, to DIR/report.json where `--json` names no other file. The rooms are real ones, behind their sidecars.
+each part, to DIR/report.json where `--json` names no other file. The services are real ones, behind their sidecars.
 """
 
 import asyncio
@@ -35,11 +35,11 @@ from bench.common.meshes import bench_mesh, insider, state_dir
 from bench.common.report import Aim, Prediction, Question, Report, Table
 from bench.common.run import run
 from bench.common.stats import Estimate, estimate
-from bench.retrieving.rooms import fill
-from citemesh.cli.layout import StackOptions
-from citemesh.cli.stack import Stack
+from bench.retrieving.mesh_services import fill
 from citemesh.kit.settings import load
-from gateway.query.ports import Rooms
+from cli.layout import StackOptions
+from cli.stack import Stack
+from gateway.query.ports import Upstreams
 from gateway.settings import GatewaySettings
 
 SMALL = "a model of 135M parameters marks little better than chance among three sources"
@@ -89,16 +89,16 @@ class Bench:
             stack.client(600.0) as client,
             insider(stack, "gateway", 600.0) as inside,
         ):
-            rooms = Rooms(inside.tokenizer, inside.retrieval, inside.generation, inside.reranker)
+            services = Upstreams(inside.tokenizer, inside.retrieval, inside.generation, inside.reranker)
             written, done = (self._lines(name) for name in ("written", "judged"))
-            model = Kept(rooms.generation, (await rooms.generation.list())[0], written)
+            model = Kept(services.generation, (await services.generation.list())[0], written)
             report.setting |= {"model": model.model.name, "documents": {it.name: len(it.documents) for it in sets}}
             names = {one.name: (await fill(client, one.judged()))[0] for one in sets}
-            judged = [await _sentences(rooms, model, names[one.name], one, done, report) for one in sets]
+            judged = [await _sentences(services, model, names[one.name], one, done, report) for one in sets]
             _tell_sentences(report, sets, judged)
             await asyncio.to_thread(_save, report)
             for prompt in (*PROMPTS, HELD):
-                _tell_answers(report, prompt, await _answers(rooms, model, names, sets, prompt))
+                _tell_answers(report, prompt, await _answers(services, model, names, sets, prompt))
                 await asyncio.to_thread(_save, report)
             timed = next(one for one in sets if one.name == "xquad-en")
             questions = [one.question for one in timed.asked][: report.options.pick(25, 6)]
@@ -131,9 +131,9 @@ async def _mesh(keep: Path | None) -> AsyncIterator[Stack]:
 
 
 async def _sentences(
-    rooms: Rooms, model: Kept, collection: str, one: Labelled, done: Lines, report: Report
+    services: Upstreams, model: Kept, collection: str, one: Labelled, done: Lines, report: Report
 ) -> list[Judged]:
-    citer, seed = Citer(rooms, model, collection), report.options.seed
+    citer, seed = Citer(services, model, collection), report.options.seed
     most = report.options.pick(SENTENCES.get(one.name, 50), 12)
     said = random.Random(seed).sample(one.said, min(len(one.said), most))
     with show.progress(f"{one.name}: sentences", len(said)) as step:
@@ -152,11 +152,11 @@ async def _sentences(
 
 
 async def _answers(
-    rooms: Rooms, model: Kept, names: dict[str, str], sets: Sequence[Labelled], prompt: Prompt
+    services: Upstreams, model: Kept, names: dict[str, str], sets: Sequence[Labelled], prompt: Prompt
 ) -> list[Line]:
     found: list[Line] = []
     for one in (one for one in sets if one.asked):
-        answerer = Answerer(rooms, model, names[one.name], load(GatewaySettings).limits)
+        answerer = Answerer(services, model, names[one.name], load(GatewaySettings).limits)
         show.say(f"{one.name}: {len(one.asked)} answers, {prompt.name}")
         some = one.asked[: len(one.asked) // 2] if prompt.held else one.asked
         lines = await asyncio.gather(*(answerer.answer(asked, prompt) for asked in some))

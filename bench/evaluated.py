@@ -19,11 +19,11 @@ from pathlib import Path
 from bench.citing import question_files
 from bench.common import meshes, show
 from bench.common.args import SEED
-from bench.retrieving.rooms import fill
+from bench.retrieving.mesh_services import fill
 from bench.retrieving.sets import SETS
-from citemesh.cli.layout import StackOptions
-from citemesh.cli.stack import Stack
 from citemesh.errors import CiteMeshError
+from cli.layout import StackOptions
+from cli.stack import Stack
 
 HOPS = (1, 2)
 
@@ -77,7 +77,7 @@ def command(options: Options, name: str, collection: str, hops: int, target: str
     """`citemesh eval` for one run; the second is compared with the first."""
     questions = options.out / f"{name}.jsonl"
     question_files.write(name, options.questions, questions, SEED)
-    words = [sys.executable, "-m", "citemesh.cli", "eval", str(questions), "--collection", collection]
+    words = [sys.executable, "-m", "cli", "eval", str(questions), "--collection", collection]
     words += ["--max-hops", str(hops), "--name", f"{name}, hops: {hops}", "--target", target, "--key", key]
     words += ["--json", str(options.file(name, hops, "part")), "--html", str(options.file(name, hops, "html"))]
     before = options.file(name, HOPS[0], "json")

@@ -30,18 +30,18 @@ from bench.common.report import Aim, Prediction, Question, Report, Table
 from bench.common.run import run, shuffled
 from bench.common.stats import ratio
 from bench.common.writing import Side, Writer
-from citemesh.cli.layout import StackOptions
-from citemesh.cli.stack import Stack
 from citemesh.client import Mesh
 from citemesh.client.types import Sampling
 from citemesh.kit.settings import load
 from citemesh.mesh.topology import Topology, load_topology
 from citemesh.models import prepare
+from cli.layout import StackOptions
+from cli.stack import Stack
 from services.generation.settings import GenerationSettings
 
 CONCURRENCIES = {1: 2, 8: 1}
 """Callers at once, and prompts that each sends in a turn."""
-ROOMS = ("gateway", "generation")
+SERVICES = ("gateway", "generation")
 PROMPT_TOKENS = 256
 MEMORY_GIB = 7.0
 """What two engines and their processes take."""
@@ -106,7 +106,7 @@ async def _load(stack: AsyncExitStack, settings: GenerationSettings, seed: int) 
 def topology() -> Topology:
     """The project's mesh cut down to the gateway and generation."""
     whole = load_topology()
-    gateway, generation = (whole.service(name) for name in ROOMS)
+    gateway, generation = (whole.service(name) for name in SERVICES)
     return replace(whole, services=(replace(gateway, calls=("generation",)), generation))
 
 

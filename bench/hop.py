@@ -1,7 +1,7 @@
 """What a hop costs: one unary call direct, through two Envoys, and through two Envoys with the identity policy.
 
-The call is the tokenizer's ListTokenizers, which does next to nothing, made by the client room as every app makes it.
-It goes from a caller in the gateway's place to the tokenizer, in two meshes of two rooms with fake engines:
+The call is the tokenizer's ListTokenizers, which does next to nothing, made by the client as every app makes it.
+It goes from a caller in the gateway's place to the tokenizer, in two meshes of two services with fake engines:
 
     direct   caller → tokenizer's unix socket
     envoy    caller → gateway's sidecar → tokenizer's sidecar → the same socket; no policies in this mesh
@@ -22,13 +22,13 @@ from bench.common import cpu, meshes, show
 from bench.common.report import Cell, Prediction, Question, Report, Table
 from bench.common.run import run, shuffled
 from bench.common.stats import Estimate, difference, estimate, median, percentile, ratio
-from citemesh.cli.layout import StackOptions
-from citemesh.cli.stack import Stack
 from citemesh.client import Mesh
 from citemesh.mesh.topology import Topology, load_topology
+from cli.layout import StackOptions
+from cli.stack import Stack
 
 CONCURRENCIES = (1, 16)
-ROOMS = ("gateway", "tokenizer")
+SERVICES = ("gateway", "tokenizer")
 BASES = {"direct": "direct", "envoy": "direct", "direct2": "direct", "policy": "direct2"}
 """What each way is compared with: the direct call of the very same process."""
 WARM_UP = 200
@@ -100,9 +100,14 @@ class Side:
 def topology(policies: bool) -> Topology:
     """The project's mesh cut down to the gateway and the tokenizer, with or without policies."""
     whole = load_topology()
-    rooms = [whole.service(name) for name in ROOMS]
-    kept = [replace(room, calls=tuple(c for c in room.calls if c in ROOMS)) for room in rooms]
-    return replace(whole, services=tuple(kept if policies else [replace(room, policies=()) for room in kept]))
+    service_names = [whole.service(name) for name in SERVICES]
+    kept = [
+        replace(service_name, calls=tuple(c for c in service_name.calls if c in SERVICES))
+        for service_name in service_names
+    ]
+    return replace(
+        whole, services=tuple(kept if policies else [replace(service_name, policies=()) for service_name in kept])
+    )
 
 
 async def measure(report: Report) -> None:
@@ -121,7 +126,7 @@ async def measure(report: Report) -> None:
             _tell(report, {side.name: side for side in sides}, concurrency)
         idle = await _idle_us_per_s(meshes_of[True])
     report.notes += [
-        "A hop is app → own sidecar → other sidecar → app; times are the caller's, client room included.",
+        "A hop is app → own sidecar → other sidecar → app; times are the caller's, client service included.",
         "p10 is the call that nothing else on the machine held up; where it is busy, trust it before p50.",
         f"CPU is what the sidecars' threads ran, by /proc; both together ran {idle:.0f} µs a second without calls.",
     ]
@@ -129,7 +134,7 @@ async def measure(report: Report) -> None:
 
 async def _idle_us_per_s(mesh: Stack) -> float:
     """What the sidecars of a mesh do by themselves: health checks, statistics."""
-    pids = meshes.sidecar_pids(mesh, ROOMS)
+    pids = meshes.sidecar_pids(mesh, SERVICES)
     before = cpu.cpu_s(pids)
     await asyncio.sleep(IDLE_S)
     return 1e6 * (cpu.cpu_s(pids) - before) / IDLE_S
@@ -146,7 +151,7 @@ async def _sides(stack: AsyncExitStack, plain: Stack, guarded: Stack) -> list[Si
 
 async def _through(stack: AsyncExitStack, name: str, mesh: Stack) -> Side:
     caller = await stack.enter_async_context(meshes.insider(mesh, "gateway"))
-    return Side(name, caller, meshes.sidecar_pids(mesh, ROOMS))
+    return Side(name, caller, meshes.sidecar_pids(mesh, SERVICES))
 
 
 async def _rounds(sides: Sequence[Side], rounds: int, calls: int, concurrency: int, seed: int) -> None:

@@ -1,6 +1,6 @@
 """Takes much in at once: how fast is it, and is the memory bounded?
 
-The retrieval room as it ships, over its socket, on an encoder that hashes words into 384 numbers, so that the figures
+The retrieval service as it ships, over its socket, on an encoder that hashes words into 384 numbers: the figures
 are those of the store and of the way in, not of a model.
 
 stream    100,000 small documents in one stream
@@ -74,8 +74,8 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """A running room."""
+class RunningService:
+    """A running service."""
 
     pid: int
     mesh: Mesh
@@ -83,7 +83,7 @@ class Room:
 
 
 async def measure(report: Report, chosen: Chosen) -> None:
-    """Each part in a room of its own."""
+    """Each part in a service of its own."""
     report.setting |= {"documents": chosen.documents, "parts": list(chosen.parts), "dimension": DIMENSION}
     if "stream" in chosen.parts:
         await _stream(report, chosen.documents, DIMENSION)
@@ -97,17 +97,17 @@ async def measure(report: Report, chosen: Chosen) -> None:
 
 async def _stream(report: Report, count: int, dimension: int) -> None:
     every, looks = max(1, count // _LOOKS), [(0, Held(0, 0, 0, 0))]
-    async with _room(dimension) as room, watching(room.pid) as watched:
+    async with _service(dimension) as service, watching(service.pid) as watched:
         looks[0] = (0, watched.look())
         done = 0
-        async for last in _last(room.mesh, content.stream(count, DOCUMENT_WORDS, report.options.seed)):
+        async for last in _last(service.mesh, content.stream(count, DOCUMENT_WORDS, report.options.seed)):
             _require(last)
             done += 1
             if done % every == 0:
                 looks.append((done, watched.look()))
                 show.say(f"{done} documents: {looks[-1][1].own:.0f} MiB after {looks[-1][1].seconds:.0f} s")
-        index = (await room.mesh.collections.get("default")).index
-        disk = children.disk_bytes(room.folder) / MIB
+        index = (await service.mesh.collections.get("default")).index
+        disk = children.disk_bytes(service.folder) / MIB
     report.tables.append(_growth_table(f"{count} documents, vectors of {dimension} numbers", looks, dimension))
     report.notes.append(f"vectors of {dimension}: the index ended as {index}, the store takes {disk:.0f} MiB")
     seconds = looks[-1][1].seconds - looks[0][1].seconds
@@ -147,12 +147,12 @@ async def _text(report: Report, size_bytes: int) -> None:
 
 async def _one_upload(upload: Upload) -> tuple[float, Watched, IngestProgress]:
     """Takes one in; checks that it is there whole."""
-    async with _room(DIMENSION) as room, watching(room.pid) as watched:
+    async with _service(DIMENSION) as service, watching(service.pid) as watched:
         started = time.perf_counter()
-        async for last in _last(room.mesh, [upload]):
+        async for last in _last(service.mesh, [upload]):
             _require(last)
         seconds = time.perf_counter() - started
-        kept = await room.mesh.collections.get("default")
+        kept = await service.mesh.collections.get("default")
     if (kept.documents, kept.chunks) != (max(1, last.rows), last.chunks):
         raise PreconditionFailed("BENCH_INGEST", f"{kept.documents} documents, {kept.chunks} chunks are kept", "")
     return seconds, watched, last
@@ -198,21 +198,21 @@ def _require(last: IngestProgress) -> None:
 
 
 @asynccontextmanager
-async def _room(dimension: int) -> AsyncIterator[Room]:
-    """A room on an empty store, when it answers."""
+async def _service(dimension: int) -> AsyncIterator[RunningService]:
+    """A service on an empty store, when it answers."""
     with tempfile.TemporaryDirectory(prefix="cm-large-") as name:
         folder = Path(name)
-        socket, log = folder / "r.sock", folder / "room.log"
+        socket, log = folder / "r.sock", folder / "service.log"
         env = {"CITEMESH_STATE_DIR": name, "CITEMESH_RETRIEVAL_LISTEN": f"unix:{socket}"}
         async with (
-            children.running("bench.large.room", [str(dimension)], env, log) as room,
+            children.running("bench.large.service", [str(dimension)], env, log) as service,
             Mesh({"retrieval": f"unix:{socket}"}, timeout_s=60.0) as mesh,
         ):
             async with asyncio.timeout(_START_S):
                 while not await mesh.serving("retrieval"):
-                    children.require_running(room, log)
+                    children.require_running(service, log)
                     await asyncio.sleep(0.02)
-            yield Room(room.pid, mesh, folder)
+            yield RunningService(service.pid, mesh, folder)
 
 
 def _one(value: float) -> Estimate:

@@ -32,10 +32,10 @@ from bench.common.machine import machine
 from bench.common.report import Cell, Table
 from bench.hopping.follow_ups import follow_ups, form
 from bench.hopping.systems import BASE, BY_MODEL, SYSTEMS, System, gather, structured_of, system
-from bench.retrieving import judge, rooms
+from bench.retrieving import judge, mesh_services
 from bench.retrieving.chinese import CASES, LATER, hops
 from bench.retrieving.judge import Judged
-from bench.retrieving.rooms import Answers
+from bench.retrieving.mesh_services import Answers
 from bench.retrieving.sets import SETS, Asked, JudgedSet
 from citemesh.client import Mesh
 from citemesh.client.types import Question
@@ -74,17 +74,17 @@ class Options:
 async def measure(options: Options) -> Found:
     """Asks everything; answers what was found by set and system."""
     found: Found = {}
-    async with rooms.rooms(options.keep, writes=not set(BY_MODEL).isdisjoint(options.systems)) as mesh:
+    async with mesh_services.services(options.keep, writes=not set(BY_MODEL).isdisjoint(options.systems)) as mesh:
         systems = {name: system(name, mesh) for name in options.systems}
         for name in [name for name in options.sets if name != FOLLOW_UPS]:
             chance = random.Random(options.seed)
             judged = chosen(_set(name), _most(name, options), options.quick, chance)
-            collection, seconds = await rooms.fill(mesh, judged)
+            collection, seconds = await mesh_services.fill(mesh, judged)
             show.say(f"{name}: {len(judged.documents)} documents ({seconds:.0f} s)")
             found[name] = await planned(systems, collection, judged.queries, chance)
             report(judged, found[name], options.seed)
         if FOLLOW_UPS in options.sets and not options.quick:
-            collection, _ = await rooms.fill(mesh, SETS[MULTI_HOP]())
+            collection, _ = await mesh_services.fill(mesh, SETS[MULTI_HOP]())
             found[FOLLOW_UPS] = await followed(mesh, collection, options)
     return found
 
@@ -157,7 +157,7 @@ async def followed(mesh: Mesh, collection: str, options: Options) -> dict[str, J
 
 
 def _judged(asked: Sequence[Asked], answers: Answers) -> Judged:
-    return judge.judged(asked, answers.shallow, answers.deep, rooms.milliseconds(answers))
+    return judge.judged(asked, answers.shallow, answers.deep, mesh_services.milliseconds(answers))
 
 
 def report(judged: JudgedSet, systems: dict[str, Judged], seed: int) -> None:

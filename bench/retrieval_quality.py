@@ -22,7 +22,7 @@ from bench.common import show
 from bench.common.args import SEED
 from bench.common.machine import machine
 from bench.common.report import Cell, Table
-from bench.retrieving import chart, judge, rooms
+from bench.retrieving import chart, judge, mesh_services
 from bench.retrieving.judge import METRICS, Judged
 from bench.retrieving.sets import SETS, JudgedSet
 from citemesh.errors import CiteMeshError
@@ -53,14 +53,14 @@ Found = dict[str, dict[str, Judged]]
 async def measure(options: Options) -> Found:
     """Ingests and asks each set; answers what was found by set and system."""
     found: Found = {}
-    async with rooms.rooms(options.keep) as mesh:
+    async with mesh_services.services(options.keep) as mesh:
         for name in options.sets:
             judged = chosen(SETS[name](), options)
-            collection, seconds = await rooms.fill(mesh, judged)
+            collection, seconds = await mesh_services.fill(mesh, judged)
             show.say(f"{name}: {len(judged.documents)} documents ({seconds:.0f} s), {len(judged.queries)} queries")
-            answers = await rooms.ask(mesh, collection, judged.queries, name, options.systems)
+            answers = await mesh_services.ask(mesh, collection, judged.queries, name, options.systems)
             found[name] = {
-                system: judge.judged(judged.queries, each.shallow, each.deep, rooms.milliseconds(each))
+                system: judge.judged(judged.queries, each.shallow, each.deep, mesh_services.milliseconds(each))
                 for system, each in answers.items()
             }
             report(judged, found[name], options.seed)
@@ -149,7 +149,7 @@ def options(arguments: Sequence[str] | None = None) -> Options:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few documents and queries: a look, not a figure to quote")
     parser.add_argument("--sets", default=",".join(SETS), help="which sets, with commas between (%(default)s)")
-    parser.add_argument("--systems", default=",".join(rooms.SYSTEMS), help="which systems (%(default)s)")
+    parser.add_argument("--systems", default=",".join(mesh_services.SYSTEMS), help="which systems (%(default)s)")
     parser.add_argument("--queries", type=int, default=10_000, metavar="N", help="at most so many queries a set")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here, as JSON")
     parser.add_argument("--chart", type=Path, metavar="FILE", help="also draw nDCG@10 here, as SVG")
@@ -160,8 +160,10 @@ def options(arguments: Sequence[str] | None = None) -> Options:
     if unknown := set(names) - set(SETS):
         parser.error(f"--sets: there is no {', '.join(sorted(unknown))}; use some of {', '.join(SETS)}")
     systems = tuple(given.systems.split(","))
-    if unknown := set(systems) - set(rooms.SYSTEMS):
-        parser.error(f"--systems: there is no {', '.join(sorted(unknown))}; use some of {', '.join(rooms.SYSTEMS)}")
+    if unknown := set(systems) - set(mesh_services.SYSTEMS):
+        parser.error(
+            f"--systems: there is no {', '.join(sorted(unknown))}; use some of {', '.join(mesh_services.SYSTEMS)}"
+        )
     if given.queries < 2:
         parser.error("--queries: take 2 or more")
     for option in ("json", "chart"):

@@ -5,7 +5,7 @@
              up, not embedded: what is measured is everything but embedding. "batch" is 64 queries in one call, and
              both sides have all cores for it. The service answers whole passages, and references (ids and scores, as
              FAISS has them).
-    ingest   real pages through the real room with the real model.
+    ingest   real pages through the real service with the real model.
     peer     Flask + ChromaDB with the same model, the same documents and the same questions, in the same run.
 
 --only PART[,PART] runs some of the parts, --sizes N[,N] takes other sizes, --index flat|hnsw|ivf another index than the
@@ -29,9 +29,9 @@ from bench.common.stats import Estimate, difference, estimate, percentile, ratio
 from bench.speed import corpora, ingesting, mesh, peer, sides, sizes
 from bench.speed.growth import exponent
 from bench.speed.sides import Sized
-from citemesh.cli.layout import LARGE_PAGES
-from citemesh.cli.stack import Stack
 from citemesh.errors import InvalidInput
+from cli.layout import LARGE_PAGES
+from cli.stack import Stack
 
 PARTS = ("index", "ingest", "peer")
 _MANY = ("batch", "batch of references", "callers")
@@ -40,7 +40,7 @@ PEER_GIB, INDEX_GIB_A_MILLION = 5.0, 9.0
 PAGES = (364, 24)
 
 HYDRATE = (
-    "of a batch's search the room and its caller spend 0.2 to 0.35 ms beside FAISS: ten passages each are read, put"
+    "of a batch's search the service and its caller spend 0.2 to 0.35 ms beside FAISS: ten passages each are read, put"
     " into messages and parsed; FAISS takes 0.1 ms of two cores"
 )
 NAMED = "0.1 to 0.2 ms beside FAISS: ten ids are read, ranked, put into messages and parsed"
@@ -170,7 +170,7 @@ def _tell_sizes(report: Report, found: Sequence[Sized]) -> None:
         ways = (it.raw["batch"], it.raw["one thread"], *(it.service[way] for way in _MANY))
         rows.append((it.count, *(1 / percentile(one, 0.5) for one in ways)))
     report.tables.append(Table("Searches a second, in batches of 64", columns, rows))
-    columns = ("vectors", "way", "FAISS alone ms", "the room ms", "its caller ms")
+    columns = ("vectors", "way", "FAISS alone ms", "the service ms", "its caller ms")
     rows = []
     for it in found:
         alone = 1e3 * it.worked[sides.RAW].each()[1]
@@ -270,7 +270,7 @@ def chosen_of(arguments: Sequence[str]) -> tuple[Chosen, list[str]]:
 
 def main() -> int:
     """Runs the bench."""
-    if "GLIBC_TUNABLES" not in os.environ:  # read when a program starts: FAISS here gets the room's large pages
+    if "GLIBC_TUNABLES" not in os.environ:  # read when a program starts: FAISS here gets the service's large pages
         environment = {**os.environ, "GLIBC_TUNABLES": LARGE_PAGES}
         os.execve(sys.executable, sys.orig_argv, environment)  # noqa: S606 - this very program once more
     try:

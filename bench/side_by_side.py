@@ -41,18 +41,18 @@ from bench.common.report import Aim, Cell, Prediction, Question, Report, Table
 from bench.common.run import run, shuffled
 from bench.common.stats import median, ratio
 from bench.reranking import data
-from bench.retrieving.rooms import fill
+from bench.retrieving.service_names import fill
 from bench.retrieving.sets import Document, JudgedSet, multihop, xquad
 from bench.speed import children
 from bench.speed.corpora import text_of
-from citemesh.cli.layout import StackOptions
-from citemesh.cli.ports import why_taken
-from citemesh.cli.stack import Stack
 from citemesh.client import Mesh, types
 from citemesh.client.types import CitationEvent, DeltaEvent, DoneEvent
 from citemesh.errors import PreconditionFailed
 from citemesh.kit.settings import load
 from citemesh.models import prepare
+from cli.layout import StackOptions
+from cli.ports import why_taken
+from cli.stack import Stack
 from gateway.settings import GatewaySettings
 from services.generation.settings import GenerationSettings
 from services.retrieval.settings import RetrievalSettings

@@ -8,7 +8,7 @@ from opentelemetry import trace
 
 from citemesh.client.types import AskEvent, Question, SearchFilter, Source
 from citemesh.errors import DeadlineExceeded, InvalidInput
-from citemesh.kit import deadline
+from citemesh.kit import call_context
 from gateway.admission.router import Admission, Priority
 from gateway.query.deadline import Deadline
 from gateway.query.flow import Flow
@@ -24,7 +24,7 @@ tracer = trace.get_tracer("citemesh.gateway")
 
 
 class Answering:
-    """Answers questions within the current call's deadline and priority (see citemesh.kit.deadline).
+    """Answers questions within the current call's deadline and priority (see citemesh.kit.call_context).
 
     Args:
         timeout_s: time that a question gets where its caller sets no tighter limit.
@@ -36,7 +36,7 @@ class Answering:
         self._timeout_s = timeout_s
 
     def ask(self, question: Question) -> AsyncGenerator[AskEvent]:
-        """Streams an answer; closing the stream ends the work in every room.
+        """Streams an answer; closing the stream ends the work in every service.
 
         Raises, when iterated, what Flow.ask raises, and Overloaded where there is no place in the queue.
         """
@@ -48,10 +48,10 @@ class Answering:
 
     async def _ask(self, question: Question, emit: Emit) -> None:
         check(question)
-        if deadline.current().anew:
+        if call_context.current().anew:
             question = replace(question, skip_cache=True)
-        priority = Priority(deadline.current_priority())
-        ends = Deadline.after(deadline.remaining_s(self._timeout_s))
+        priority = Priority(call_context.current_priority())
+        ends = Deadline.after(call_context.remaining_s(self._timeout_s))
         with tracer.start_as_current_span("citemesh.ask") as span:
             span.set_attribute("citemesh.priority", priority.name.lower())
             async with self._admission.admit(priority, ends.remaining()) as waited_s:
@@ -80,7 +80,7 @@ class Answering:
         )
         check(question)
         with tracer.start_as_current_span("citemesh.search"):
-            ends = Deadline.after(deadline.remaining_s(self._timeout_s))
+            ends = Deadline.after(call_context.remaining_s(self._timeout_s))
             return await self._flow.search(question, top_k or DEFAULT_RESULTS, ends)
 
 

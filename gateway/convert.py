@@ -6,7 +6,7 @@ from citemesh.api.query.v1 import thread_service_pb2 as thread_pb
 from citemesh.api.retrieval.v1 import retrieval_service_pb2 as search_pb
 from citemesh.client import types
 from citemesh.errors import InvalidInput
-from citemesh.kit.moments import moment, timestamp
+from citemesh.kit.timestamps import moment, timestamp
 from gateway.threads.turn import Thread, Turn
 
 MODES = {

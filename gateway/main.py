@@ -1,4 +1,4 @@
-"""Wires the gateway: settings, the client room, the flow, and its two ways in."""
+"""Wires the gateway: settings, the client service, the flow, and its two ways in."""
 
 import sys
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
@@ -9,8 +9,8 @@ from citemesh.api.query.v1.query_service_pb2_grpc import add_QueryServiceService
 from citemesh.api.query.v1.thread_service_pb2_grpc import add_ThreadServiceServicer_to_server
 from citemesh.client import Mesh
 from citemesh.errors import InvalidInput
-from citemesh.kit.deadline import current_reach
-from citemesh.kit.server import Registration, Room, run_room
+from citemesh.kit.call_context import current_scope
+from citemesh.kit.server import Registration, ServiceSpec, run_service
 from citemesh.kit.settings import variable
 from gateway.admission.router import Admission, Priority
 from gateway.answering import Answering
@@ -21,7 +21,7 @@ from gateway.query.models import Models
 from gateway.query.planning.bridge import Bridge
 from gateway.query.planning.by_model import ByModel as PlansByModel
 from gateway.query.planning.planner import Planner, SingleShot
-from gateway.query.ports import Rooms
+from gateway.query.ports import Upstreams
 from gateway.query.relating import RelatesByModel, RelatesByRules
 from gateway.query.rewriting import ByModel, ByRules
 from gateway.query.structured import Structured
@@ -45,7 +45,7 @@ THREADS = "citemesh.api.query.v1.ThreadService"
 
 
 class Neighbours(AbstractAsyncContextManager[object], Probe, Protocol):
-    """The other rooms as a whole: opened, asked for their health, closed; and where documents are."""
+    """The other services as a whole: opened, asked for their health, closed; and where documents are."""
 
     @property
     def documents(self) -> DocumentStore:
@@ -60,16 +60,16 @@ class Neighbours(AbstractAsyncContextManager[object], Probe, Protocol):
         """What makes vectors."""
 
 
-def build(settings: GatewaySettings) -> Room:
-    """The room as the settings say; nothing is connected before it starts."""
+def build(settings: GatewaySettings) -> ServiceSpec:
+    """The service as the settings say; nothing is connected before it starts."""
     mesh = Mesh(targets(settings), key_of(settings), shards=settings.retrieval_shards)
-    return assemble(settings, Rooms(mesh.tokenizer, mesh.retrieval, mesh.generation, mesh.reranker), mesh)
+    return assemble(settings, Upstreams(mesh.tokenizer, mesh.retrieval, mesh.generation, mesh.reranker), mesh)
 
 
-def assemble(settings: GatewaySettings, rooms: Rooms, mesh: Neighbours) -> Room:
-    """The gateway over the rooms given."""
+def assemble(settings: GatewaySettings, service_names: Upstreams, mesh: Neighbours) -> ServiceSpec:
+    """The gateway over the services given."""
     kept = ThreadStore(settings.threads_directory, settings.thread_bounds)
-    answering = Answering(flow_of(settings, rooms, kept), admission_of(settings), settings.timeout_s)
+    answering = Answering(flow_of(settings, service_names, kept), admission_of(settings), settings.timeout_s)
     jobs = JobStore(settings.threads_directory)
     later = Runner(jobs, Later(answering).answer, lambda error: problem(error).text)
     ways = rest.Ways(answering, mesh.documents, mesh.collections, mesh.retrieval, kept, mesh, later)
@@ -93,7 +93,7 @@ def assemble(settings: GatewaySettings, rooms: Rooms, mesh: Neighbours) -> Room:
         await http.drain()
 
     query, threads = QueryService(answering), ThreadService(kept)
-    return Room(
+    return ServiceSpec(
         name="gateway",
         services=[
             Registration(QUERY, lambda server: add_QueryServiceServicer_to_server(query, server)),
@@ -107,7 +107,7 @@ def assemble(settings: GatewaySettings, rooms: Rooms, mesh: Neighbours) -> Room:
 
 
 def key_of(settings: GatewaySettings) -> str:
-    """The key that the gateway shows the other rooms; empty where none is set. Raises InvalidInput for a bad file."""
+    """The key that the gateway shows other services; empty where none is set. Raises InvalidInput for a bad file."""
     if settings.key_file is None:
         return ""
     try:
@@ -127,13 +127,17 @@ def admission_of(settings: GatewaySettings) -> Admission:
     return Admission(settings.concurrency, depths)
 
 
-def flow_of(settings: GatewaySettings, rooms: Rooms, threads: ThreadStore | None = None) -> Flow:
+def flow_of(settings: GatewaySettings, service_names: Upstreams, threads: ThreadStore | None = None) -> Flow:
     """The flow with the planner, the rewriter and the web search that the settings name; None keeps no threads."""
     if settings.web_search:
         web = SearXng(settings.web_search, settings.web_s)
-        beside = WithWeb(rooms.retrieval, web, settings.web_collection, lambda name: current_reach().allows(name))
-        rooms = replace(rooms, retrieval=beside)
-    structured = Structured(rooms.tokenizer, rooms.generation, Models(rooms.generation), settings.decide_s)
+        beside = WithWeb(
+            service_names.retrieval, web, settings.web_collection, lambda name: current_scope().allows(name)
+        )
+        service_names = replace(service_names, retrieval=beside)
+    structured = Structured(
+        service_names.tokenizer, service_names.generation, Models(service_names.generation), settings.decide_s
+    )
     planners: dict[str, Planner] = {
         "single": SingleShot(),
         "bridge": Bridge(),
@@ -141,18 +145,20 @@ def flow_of(settings: GatewaySettings, rooms: Rooms, threads: ThreadStore | None
     }
     rewriter = ByModel(structured) if settings.rewriter == "model" else ByRules()
     relater = RelatesByModel(structured) if settings.relater == "model" else RelatesByRules()
-    return Flow(rooms, settings.limits, threads, planners[settings.planner], rewriter, relater)
+    return Flow(service_names, settings.limits, threads, planners[settings.planner], rewriter, relater)
 
 
 def targets(settings: GatewaySettings) -> dict[str, str]:
-    """Addresses of the rooms: those set, else their sockets in the state directory."""
-    rooms = ("tokenizer", "retrieval", "generation", "reranker")
-    return {room: f"unix:{settings.run_dir / room}.sock" for room in rooms} | settings.targets
+    """Addresses of the services: those set, else their sockets in the state directory."""
+    service_names = ("tokenizer", "retrieval", "generation", "reranker")
+    return {
+        service_name: f"unix:{settings.run_dir / service_name}.sock" for service_name in service_names
+    } | settings.targets
 
 
 def main() -> int:
     """Serves until told to stop; returns the exit status."""
-    return run_room(GatewaySettings, build)
+    return run_service(GatewaySettings, build)
 
 
 if __name__ == "__main__":

@@ -5,16 +5,16 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from citemesh.kit.settings import RoomSettings, room_config
+from citemesh.kit.settings import ServiceSettings, service_config
 from gateway.query.language import SCRIPTS
 from gateway.query.limits import Limits
 from gateway.threads.bounds import Bounds
 
 
-class GatewaySettings(RoomSettings):
+class GatewaySettings(ServiceSettings):
     """What the gateway can be told."""
 
-    model_config = room_config("gateway")
+    model_config = service_config("gateway")
 
     http_listen: str = Field(
         "",

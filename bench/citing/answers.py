@@ -21,7 +21,7 @@ from gateway.query.grammar import of_markers
 from gateway.query.limits import Limits
 from gateway.query.plan import first_plan, tidy
 from gateway.query.planning.bridge import Bridge
-from gateway.query.ports import Rooms
+from gateway.query.ports import Upstreams
 from gateway.query.prompt import ASK
 from gateway.query.run import Run
 from gateway.query.searching import Searcher
@@ -62,10 +62,10 @@ class Line:
 class Answerer:
     """Answers questions with one prompt."""
 
-    def __init__(self, rooms: Rooms, model: Kept, collection: str, limits: Limits) -> None:
-        self._rooms, self._model, self._collection, self._limits = rooms, model, collection, limits
-        self._gatherer = Gatherer(Searcher(rooms.retrieval), Ranker(rooms.reranker, limits), Bridge(), limits)
-        self._packer = Packer(rooms.tokenizer, limits)
+    def __init__(self, services: Upstreams, model: Kept, collection: str, limits: Limits) -> None:
+        self._services, self._model, self._collection, self._limits = services, model, collection, limits
+        self._gatherer = Gatherer(Searcher(services.retrieval), Ranker(services.reranker, limits), Bridge(), limits)
+        self._packer = Packer(services.tokenizer, limits)
         self._places = asyncio.Semaphore(AT_ONCE)
 
     async def answer(self, asked: Asked, prompt: Prompt) -> list[Line]:
@@ -88,7 +88,7 @@ class Answerer:
             )
             claims = claims_of(await self._model.write(packed.ids, packed.digest, sampling))
             vectors = TokenVectors.of(one.passage for one in passages)
-            ways = await cited(claims, packed.sources, self._rooms.reranker, vectors)
+            ways = await cited(claims, packed.sources, self._services.reranker, vectors)
         held = any(source.document_id == asked.document for source in packed.sources)
         return [_line(asked, claim, held, ways, at) for at, claim in enumerate(claims)]
 

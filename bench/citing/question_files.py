@@ -1,7 +1,7 @@
 """Writes questions of a labelled set as a file for `citemesh eval`.
 
 `python -m bench.citing.question_files xquad-en 50 questions.jsonl`. The evidence is named by document ids, which are
-those that `bench.retrieving.rooms.fill` ingests a set with.
+those that `bench.retrieving.mesh_services.fill` ingests a set with.
 """
 
 import argparse

@@ -13,14 +13,14 @@ from citemesh.client.types import Passage, Sampling, Search, SearchFilter, Span
 from gateway.query.citations import Claim
 from gateway.query.context import Packer, Scored
 from gateway.query.limits import Limits
-from gateway.query.ports import Rooms
+from gateway.query.ports import Upstreams
 from gateway.query.prompt import Templates
 from gateway.query.sentences import Sentence
 from gateway.query.vectors import TokenVectors
 
 ASK = "\nBehind each sentence, write the number of the source that says it in square brackets, such as [2]."
 QUESTION = "What do the sources say?"
-ROOM = Limits(context_tokens=4000)
+SERVICE = Limits(context_tokens=4000)
 """So that three passages fit in any language: how much of a source a prompt holds isn't what is measured."""
 AT_ONCE = 6
 FOUND = 24
@@ -43,12 +43,12 @@ class Judged:
 class Citer:
     """Cites labelled sentences."""
 
-    def __init__(self, rooms: Rooms, model: Kept, collection: str) -> None:
-        self._rooms = rooms
+    def __init__(self, services: Upstreams, model: Kept, collection: str) -> None:
+        self._services = services
         self._model = model
         self._collection = collection
-        self._packer = Packer(rooms.tokenizer, ROOM)
-        self._templates = Templates(rooms.tokenizer)
+        self._packer = Packer(services.tokenizer, SERVICE)
+        self._templates = Templates(services.tokenizer)
         self._places = asyncio.Semaphore(AT_ONCE)
 
     async def cite(self, said: Said, order: random.Random) -> Judged:
@@ -59,25 +59,25 @@ class Citer:
             scored = [Scored(passage, 1.0) for passage in passages]
             packed = await self._packer.pack(QUESTION, scored, self._model.model, 8, ASK)
             template = await self._templates.get(self._model.model.tokenizer_digest, ASK)
-            begun = await self._rooms.tokenizer.encode([f"{said.text} ["], template.tokenizer)
+            begun = await self._services.tokenizer.encode([f"{said.text} ["], template.tokenizer)
             prompt = (*packed.ids, *template.plain(begun.sequences[0]))
             written = await self._model.write(prompt, packed.digest, Sampling(max_tokens=4, repetition_penalty=1.0))
             numbers = _NUMBERS.match(written)
             hints = frozenset(map(int, re.findall(r"\d+", numbers[1]))) if numbers else frozenset[int]()
             claim = Claim(Sentence(Span(0, len(said.text)), said.text), hints)
             vectors = TokenVectors.of(passages)
-            ways = await cited([claim], packed.sources, self._rooms.reranker, vectors)
+            ways = await cited([claim], packed.sources, self._services.reranker, vectors)
         return Judged(said, {way: one for way, [one] in ways.items()})
 
     async def _passages(self, said: Said) -> list[Passage]:
         """The own passage, and the best of as many other documents as an answer has sources."""
         search = Search(said.text, self._collection, FOUND, "hybrid", with_token_ids=True, with_token_vectors=True)
-        found = (await self._rooms.retrieval.find(search)).passages
+        found = (await self._services.retrieval.find(search)).passages
         alone = replace(search, filter=SearchFilter(document_ids=(said.own,)))
-        own = (await self._rooms.retrieval.find(alone)).passages
+        own = (await self._services.retrieval.find(alone)).passages
         others = {one.document_id: one for one in reversed(found) if one.document_id != said.own}
         best = sorted(others.values(), key=lambda one: -one.fused)
-        return [_of_place(own, said.places), *best[: ROOM.sources - 1]]
+        return [_of_place(own, said.places), *best[: SERVICE.sources - 1]]
 
 
 def _of_place(passages: Sequence[Passage], places: Sequence[tuple[int, int]]) -> Passage:

@@ -7,13 +7,13 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from citemesh.cli.layout import Layout, StackOptions
-from citemesh.cli.ports import why_taken
-from citemesh.cli.stack import Stack, running_stack
 from citemesh.client import Mesh
 from citemesh.errors import PreconditionFailed
 from citemesh.mesh.dial import dial_targets
 from citemesh.mesh.topology import Topology
+from cli.layout import Layout, StackOptions
+from cli.ports import why_taken
+from cli.stack import Stack, running_stack
 
 BASES = range(21080, 32000, 500)
 
@@ -45,24 +45,24 @@ def free_base(options: StackOptions, topology: Topology | None = None) -> int:
     raise PreconditionFailed("PORT_TAKEN", fault, "end the meshes that benches left behind")
 
 
-def insider(stack: Stack, room: str, timeout_s: float = 60.0) -> Mesh:
-    """A caller in a room's place: through the room's own sidecar, with the room's key."""
-    targets = dial_targets(room, stack.layout.placement, True, stack.layout.topology)
-    return Mesh(targets, room_key(stack, room), timeout_s)
+def insider(stack: Stack, service: str, timeout_s: float = 60.0) -> Mesh:
+    """A caller in a service's place: through the service's own sidecar, with the service's key."""
+    targets = dial_targets(service, stack.layout.placement, True, stack.layout.topology)
+    return Mesh(targets, service_key(stack, service), timeout_s)
 
 
-def direct(stack: Stack, room: str, timeout_s: float = 60.0) -> Mesh:
-    """A caller of the apps' own sockets, past all sidecars; shows the room's key as it does otherwise."""
-    targets = {name: stack.layout.app_address(name) for name in stack.layout.rooms}
-    return Mesh(targets, room_key(stack, room), timeout_s)
+def direct(stack: Stack, service: str, timeout_s: float = 60.0) -> Mesh:
+    """A caller of the apps' own sockets, past all sidecars; shows the service's key as it does otherwise."""
+    targets = {name: stack.layout.app_address(name) for name in stack.layout.service_names}
+    return Mesh(targets, service_key(stack, service), timeout_s)
 
 
-def room_key(stack: Stack, room: str) -> str:
-    """The key that a room shows to others."""
-    return stack.layout.keyring.room_file(room).read_text(encoding="ascii").strip()
+def service_key(stack: Stack, service: str) -> str:
+    """The key that a service shows to others."""
+    return stack.layout.keyring.service_key_file(service).read_text(encoding="ascii").strip()
 
 
-def sidecar_pids(stack: Stack, rooms: tuple[str, ...]) -> list[int]:
+def sidecar_pids(stack: Stack, services: tuple[str, ...]) -> list[int]:
     """Process ids of sidecars."""
     pids = stack.pids()
-    return [pids[f"{room}-sidecar"] for room in rooms]
+    return [pids[f"{service}-sidecar"] for service in services]

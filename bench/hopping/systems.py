@@ -1,4 +1,4 @@
-"""What is compared: planners over the rooms, and single searches that send the reranker more or less."""
+"""What is compared: planners over the services, and single searches that send the reranker more or less."""
 
 from dataclasses import dataclass, replace
 
@@ -42,7 +42,7 @@ class Mute:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A planner over the rooms, and the most hops that it may take."""
+    """A planner over the services, and the most hops that it may take."""
 
     gatherer: Gatherer
     hops: int

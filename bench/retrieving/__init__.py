@@ -1,1 +1,1 @@
-"""What the benches of retrieval share: sets with judged queries, rooms to ask, metrics, a chart."""
+"""What the benches of retrieval share: sets with judged queries, services to ask, metrics, a chart."""

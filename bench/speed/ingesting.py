@@ -1,4 +1,4 @@
-"""How fast documents are taken in: real pages, the real room, the real model."""
+"""How fast documents are taken in: real pages, the real service, the real model."""
 
 import os
 import random

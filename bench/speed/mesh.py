@@ -1,4 +1,4 @@
-"""The part of the mesh that searches: the retrieval room with the real model, and the tokenizer it needs."""
+"""The part of the mesh that searches: the retrieval service with the real model, and the tokenizer it needs."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -6,19 +6,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench.common.meshes import bench_mesh
-from citemesh.cli.layout import StackOptions
-from citemesh.cli.stack import Stack
 from citemesh.client import Mesh
 from citemesh.mesh.topology import Topology, load_topology
+from cli.layout import StackOptions
+from cli.stack import Stack
 
-ROOMS = ("tokenizer", "retrieval")
+SERVICES = ("tokenizer", "retrieval")
 
 
 def topology() -> Topology:
-    """The project's mesh cut down to the rooms that search."""
+    """The project's mesh cut down to the services that search."""
     whole = load_topology()
-    rooms = [whole.service(name) for name in ROOMS]
-    return replace(whole, services=tuple(replace(it, calls=tuple(c for c in it.calls if c in ROOMS)) for it in rooms))
+    service_names = [whole.service(name) for name in SERVICES]
+    return replace(
+        whole, services=tuple(replace(it, calls=tuple(c for c in it.calls if c in SERVICES)) for it in service_names)
+    )
 
 
 @asynccontextmanager
@@ -30,10 +32,10 @@ async def searching_mesh(folder: Path) -> AsyncIterator[Stack]:
 
 
 def outside(stack: Stack) -> Mesh:
-    """A caller of the retrieval room's door, with the default key."""
+    """A caller of the retrieval service's door, with the default key."""
     return Mesh({"retrieval": stack.targets["retrieval"]}, stack.key, 120.0)
 
 
 def past_sidecar(stack: Stack) -> Mesh:
-    """A caller of the retrieval room's socket."""
+    """A caller of the retrieval service's socket."""
     return Mesh({"retrieval": f"unix:{Path(stack.layout.placement.app_socket('retrieval')).absolute()}"}, "", 120.0)

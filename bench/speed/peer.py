@@ -1,6 +1,6 @@
 """The comparison with the app that CiteMesh replaces: the same documents and questions, in one run.
 
-CiteMesh is the retrieval room with the real model behind its sidecar with the identity policy, asked over gRPC by one
+CiteMesh is the retrieval service with the real model behind its sidecar and policy, asked over gRPC by one
 channel. The peer is asked over HTTP/1.1 with connections that are kept. Callers are in the bench's process. Each
 question is asked once of each side, and CiteMesh's cache of queries is off.
 """
@@ -23,12 +23,12 @@ from bench.common.stats import median, percentile
 from bench.retrieving.sets import Asked, JudgedSet
 from bench.speed import children
 from bench.speed.corpora import ndcg_at_10, text_of
-from citemesh.cli.ports import why_taken
 from citemesh.client import Mesh
 from citemesh.client.types import Search, Upload
 from citemesh.errors import PreconditionFailed
 from citemesh.kit.settings import load
 from citemesh.models import prepare
+from cli.ports import why_taken
 from services.retrieval.settings import RetrievalSettings
 
 TOP_K = 10

@@ -28,15 +28,15 @@ _faiss: Any = faiss  # its stub lacks what only C++ declares
 
 @dataclass(slots=True)
 class Worked:
-    """Processor seconds of searches: in the room, and in the bench's own process, which calls it."""
+    """Processor seconds of searches: in the service, and in the bench's own process, which calls it."""
 
     searches: int = 0
-    room: float = 0.0
+    service_name: float = 0.0
     caller: float = 0.0
 
     def each(self) -> tuple[float, float]:
         """Seconds of one search."""
-        return self.room / max(1, self.searches), self.caller / max(1, self.searches)
+        return self.service_name / max(1, self.searches), self.caller / max(1, self.searches)
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class Sized:
     """What one size took. Seconds are per search, round by round.
 
     Ways of FAISS: "one", "batch", "one thread" (a batch by one); of the service: "one" and "batch", the same with
-    " of references", and "callers". worked: processor seconds of a search by way, in the room and in its caller.
+    " of references", and "callers". worked: processor seconds of a search by way, in the service and in its caller.
     """
 
     count: int
@@ -119,10 +119,10 @@ class Sides:
 
     @asynccontextmanager
     async def _work(self, way: str, searches: int) -> AsyncIterator[None]:
-        room, own = cpu.cpu_s([self._pid]), time.process_time()
+        service_name, own = cpu.cpu_s([self._pid]), time.process_time()
         yield
         worked = self._sized.worked[way]
-        worked.room += cpu.cpu_s([self._pid]) - room
+        worked.service_name += cpu.cpu_s([self._pid]) - service_name
         worked.caller += time.process_time() - own
         worked.searches += searches
 

@@ -25,9 +25,9 @@ from bench.common.machine import cores
 from bench.common.run import shuffled
 from bench.speed import children, vectors
 from bench.speed.sides import BATCH, K, Sides, Sized, Worked, search_of
-from citemesh.cli.layout import LARGE_PAGES
 from citemesh.client import Mesh
 from citemesh.client.types import SearchAnswer
+from cli.layout import LARGE_PAGES
 from services.retrieval.index.kinds import IndexChoice
 
 START_S = 120.0
@@ -52,29 +52,29 @@ async def measure(folder: Path, count: int, kind: str, rounds: int, seed: int) -
     sized.disk = children.disk_bytes(folder / "store")
     true = vectors.exact(made, asked[:1000], K)
     index = raw_index(next((folder / "store").glob("collection-*.faiss")))
-    async with _room(folder, env, sized) as (mesh, pid):
+    async with _service(folder, env, sized) as (mesh, pid):
         await _measure(sized, Sides(sized, mesh, pid, index, asked), rounds, seed)
         sized.recall = vectors.recall(await _found(mesh, len(true)), true)
     return sized
 
 
 @asynccontextmanager
-async def _room(folder: Path, env: dict[str, str], sized: Sized) -> AsyncIterator[tuple[Mesh, int]]:
-    """The retrieval room over a filled store, when it answers, and its process."""
-    socket, log = folder / "r.sock", folder / "room.log"
+async def _service(folder: Path, env: dict[str, str], sized: Sized) -> AsyncIterator[tuple[Mesh, int]]:
+    """The retrieval service over a filled store, when it answers, and its process."""
+    socket, log = folder / "r.sock", folder / "service.log"
     threads = str(max(1, cores() // 2))
     env = env | {"CITEMESH_RETRIEVAL_LISTEN": f"unix:{socket}", "OMP_NUM_THREADS": threads}
     env["GLIBC_TUNABLES"] = LARGE_PAGES
     started = time.perf_counter()
-    async with children.running("bench.speed.room", [str(folder / "queries.npy")], env, log) as room:
+    async with children.running("bench.speed.service", [str(folder / "queries.npy")], env, log) as service_name:
         async with Mesh({"retrieval": f"unix:{socket}"}, timeout_s=60.0) as mesh, asyncio.timeout(START_S):
             while not await mesh.serving("retrieval"):
-                children.require_running(room, log)
+                children.require_running(service_name, log)
                 await asyncio.sleep(0.02)
         sized.start_s = time.perf_counter() - started
         async with Mesh({"retrieval": f"unix:{socket}"}, timeout_s=60.0) as mesh:
-            yield mesh, room.pid
-            sized.memory = children.resident_bytes(room.pid)
+            yield mesh, service_name.pid
+            sized.memory = children.resident_bytes(service_name.pid)
             sized.index = (await mesh.collections.get("default")).index
 
 

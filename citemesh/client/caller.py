@@ -6,9 +6,9 @@ from typing import Any
 
 import grpc
 
-from citemesh.client.sent import Sent
+from citemesh.client.request_stream import RequestStream
 from citemesh.errors import CiteMeshError, DeadlineExceeded, Unavailable
-from citemesh.kit import deadline
+from citemesh.kit import call_context
 from citemesh.kit.status import to_error
 
 Headers = Sequence[tuple[str, str]]
@@ -49,13 +49,13 @@ class Caller:
         limit = self._limit(timeout_s)
         ends_at = asyncio.get_running_loop().time() + limit
         call = method(request, timeout=limit, metadata=self._metadata(headers))
-        if isinstance(request, Sent):
+        if isinstance(request, RequestStream):
             request.over(call)
         try:
             async for response in call:
                 yield response
         except grpc.aio.AioRpcError as error:
-            ended = await request.ended_with(error) if isinstance(request, Sent) else error
+            ended = await request.ended_with(error) if isinstance(request, RequestStream) else error
             if ended is not None:
                 raise self._told(ended, ends_at) from None
         finally:
@@ -68,13 +68,13 @@ class Caller:
         return told
 
     def _limit(self, timeout_s: float | None) -> float:
-        limit = deadline.remaining_s(self._timeout_s if timeout_s is None else timeout_s)
+        limit = call_context.remaining_s(self._timeout_s if timeout_s is None else timeout_s)
         if limit <= 0:
             raise DeadlineExceeded(f"no time was left to call {self.service}")
         return limit
 
     def _metadata(self, more: Headers) -> tuple[tuple[str, str], ...]:
-        headers = [*deadline.to_headers(deadline.current()), *more]
+        headers = [*call_context.to_headers(call_context.current()), *more]
         if self._key:
             headers.append(("authorization", f"Bearer {self._key}"))
         return tuple(headers)

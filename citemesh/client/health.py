@@ -1,17 +1,19 @@
-"""Asks a room's health, as Envoy and Kubernetes do."""
+"""Asks a service's health, as Envoy and Kubernetes do."""
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-ROOM_HEADER = "x-citemesh-room"
-"""By it a sidecar that leads to several rooms knows which one is asked."""
+SERVICE_HEADER = "x-citemesh-service"
+"""By it a sidecar that leads to several services knows which one is asked."""
 
 
-async def serving(channel: grpc.aio.Channel, room: str, timeout_s: float = 2.0) -> bool:
-    """True where the room says SERVING; False where it says otherwise or can't be reached."""
+async def serving(channel: grpc.aio.Channel, service: str, timeout_s: float = 2.0) -> bool:
+    """True where the service says SERVING; False where it says otherwise or can't be reached."""
     stub = health_pb2_grpc.HealthStub(channel)
     try:
-        answer = await stub.Check(health_pb2.HealthCheckRequest(), timeout=timeout_s, metadata=((ROOM_HEADER, room),))
+        answer = await stub.Check(
+            health_pb2.HealthCheckRequest(), timeout=timeout_s, metadata=((SERVICE_HEADER, service),)
+        )
     except grpc.RpcError:
         return False
     return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)

@@ -1,4 +1,4 @@
-"""The rooms as a caller sees them."""
+"""The services as a caller sees them."""
 
 from collections.abc import Mapping
 from types import TracebackType
@@ -21,7 +21,7 @@ class Mesh:
     """Opens one channel a target, when it is first needed; an async context manager that closes them.
 
     Args:
-        targets: gRPC address by room ("tokenizer", "retrieval", "generation", "reranker", "gateway").
+        targets: gRPC address by service ("tokenizer", "retrieval", "generation", "reranker", "gateway").
         key: credential shown with every call; empty shows none.
         timeout_s: longest a unary call may take where its caller's own deadline isn't tighter.
         shards: over how many replicas retrieval's collections are spread; what concerns all is asked of each.
@@ -34,18 +34,18 @@ class Mesh:
         self._shards = shards
         self._channels: dict[str, grpc.aio.Channel] = {}
 
-    def channel(self, room: str) -> grpc.aio.Channel:
-        """The channel to a room. Raises InvalidInput where no target is set for it."""
-        target = self._targets.get(room)
+    def channel(self, service: str) -> grpc.aio.Channel:
+        """The channel to a service. Raises InvalidInput where no target is set for it."""
+        target = self._targets.get(service)
         if target is None:
             known = ", ".join(sorted(self._targets)) or "none"
-            raise InvalidInput("targets", f"no target for {room}", f"targets are set for: {known}")
+            raise InvalidInput("targets", f"no target for {service}", f"targets are set for: {known}")
         if target not in self._channels:
             self._channels[target] = open_channel(target)
         return self._channels[target]
 
-    def _caller(self, room: str) -> Caller:
-        return Caller(self.channel(room), room, self._key, self._timeout_s)
+    def _caller(self, service: str) -> Caller:
+        return Caller(self.channel(service), service, self._key, self._timeout_s)
 
     @property
     def tokenizer(self) -> TokenizerClient:
@@ -82,9 +82,9 @@ class Mesh:
         """The gateway."""
         return QueryClient(self._caller("gateway"))
 
-    async def serving(self, room: str, timeout_s: float = 2.0) -> bool:
-        """True where the room's health says SERVING."""
-        return await serving(self.channel(room), room, timeout_s)
+    async def serving(self, service: str, timeout_s: float = 2.0) -> bool:
+        """True where the service's health says SERVING."""
+        return await serving(self.channel(service), service, timeout_s)
 
     async def __aenter__(self) -> Self:
         return self

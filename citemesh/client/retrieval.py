@@ -18,7 +18,7 @@ from citemesh.api.retrieval.v1.document_service_pb2_grpc import DocumentServiceS
 from citemesh.api.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceStub
 from citemesh.client import convert
 from citemesh.client.caller import Caller, Headers
-from citemesh.client.sent import Sent
+from citemesh.client.request_stream import RequestStream
 from citemesh.client.types import (
     Collection,
     Copied,
@@ -33,7 +33,7 @@ from citemesh.client.types import (
     Upload,
 )
 from citemesh.errors import InvalidInput, NotSupported
-from citemesh.kit.reach import COLLECTION_HEADER, SHARD_HEADER
+from citemesh.kit.collection_scope import COLLECTION_HEADER, SHARD_HEADER
 
 DEFAULT_COLLECTION = "default"
 PART_BYTES = 256 * 1024
@@ -117,7 +117,7 @@ class DocumentClient:
         first = await anext(others, None)
         if first is None:
             return
-        requests = Sent(_requests(first, others))
+        requests = RequestStream(_requests(first, others))
         calls = self._caller.stream(self._stub.Ingest, requests, INGEST_TIMEOUT_S, about(first.collection))
         try:
             async with aclosing(calls) as responses:  # type: ignore[type-var]  # it is an async generator

@@ -1,1 +1,1 @@
-"""What every room's server stands on: settings, telemetry, status, deadline, health, start and drain."""
+"""What every service's server stands on: settings, telemetry, status, deadline, health, start and drain."""

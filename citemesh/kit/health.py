@@ -13,7 +13,7 @@ CHECK_TIMEOUT_S = 5.0
 
 
 class Health:
-    """Keeps grpc.health.v1 true for a room: "" and each of its services carry the same state."""
+    """Keeps grpc.health.v1 true for a service: "" and each of its services carry the same state."""
 
     def __init__(self, services: Sequence[str]) -> None:
         self.servicer = aio.HealthServicer()

@@ -9,9 +9,9 @@ from grpc.aio import ServerInterceptor
 from grpc_status import rpc_status
 
 from citemesh.errors import CiteMeshError, Unavailable
-from citemesh.kit import deadline
+from citemesh.kit import call_context
+from citemesh.kit.channel_options import ACCEPTED
 from citemesh.kit.status import to_status
-from citemesh.kit.wire import ACCEPTED
 
 # Answered before the engine is ready, by the name the path starts with.
 ALWAYS_OPEN = ("/grpc.",)
@@ -20,10 +20,10 @@ Handler = Any  # grpc.RpcMethodHandler, whose stubs know the synchronous kind al
 
 
 class CallInterceptor(ServerInterceptor):  # type: ignore[type-arg]  # generic in the stubs alone
-    """Sets the call's context, refuses calls while the room isn't ready, and maps errors in one place."""
+    """Sets the call's context, refuses calls while the service isn't ready, and maps errors in one place."""
 
-    def __init__(self, room: str, ready: Callable[[], bool]) -> None:
-        self._room = room
+    def __init__(self, service: str, ready: Callable[[], bool]) -> None:
+        self._service = service
         self._ready = ready
         self._known: dict[str, tuple[Handler, Handler]] = {}
 
@@ -61,7 +61,7 @@ class CallInterceptor(ServerInterceptor):  # type: ignore[type-arg]  # generic i
 
     def _single(self, behaviour: Callable[[Any, Any], Awaitable[Any]]) -> Callable[[Any, Any], Awaitable[Any]]:
         async def handle(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
-            with deadline.calling(_context_of(context)):
+            with call_context.calling(_context_of(context)):
                 try:
                     self._refuse_unready()
                     return await behaviour(request, context)
@@ -74,7 +74,7 @@ class CallInterceptor(ServerInterceptor):  # type: ignore[type-arg]  # generic i
         self, behaviour: Callable[[Any, Any], AsyncGenerator[Any]], announced: bool
     ) -> Callable[[Any, Any], AsyncIterator[Any]]:
         async def handle(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> AsyncIterator[Any]:
-            with deadline.calling(_context_of(context)):
+            with call_context.calling(_context_of(context)):
                 try:
                     self._refuse_unready()
                     if announced:
@@ -90,12 +90,12 @@ class CallInterceptor(ServerInterceptor):  # type: ignore[type-arg]  # generic i
 
     def _refuse_unready(self) -> None:
         if not self._ready():
-            raise Unavailable(self._room, 1.0, "it is starting or draining; try again in a moment")
+            raise Unavailable(self._service, 1.0, "it is starting or draining; try again in a moment")
 
 
-def _context_of(context: grpc.aio.ServicerContext[Any, Any]) -> deadline.CallContext:
+def _context_of(context: grpc.aio.ServicerContext[Any, Any]) -> call_context.CallContext:
     metadata = {str(key): value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
-    return deadline.from_headers(metadata, context.time_remaining())
+    return call_context.from_headers(metadata, context.time_remaining())
 
 
 async def _abort(context: grpc.aio.ServicerContext[Any, Any], error: Exception) -> NoReturn:

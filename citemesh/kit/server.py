@@ -1,4 +1,4 @@
-"""A room's server: start, serve, drain."""
+"""A service's server: start, serve, drain."""
 
 import asyncio
 import logging
@@ -17,31 +17,31 @@ from opentelemetry.instrumentation.grpc import aio_server_interceptor
 
 from citemesh.errors import CiteMeshError, PreconditionFailed
 from citemesh.kit import telemetry
+from citemesh.kit.channel_options import options
 from citemesh.kit.health import Health
 from citemesh.kit.interceptors import CallInterceptor
-from citemesh.kit.settings import RoomSettings, load
-from citemesh.kit.wire import options
+from citemesh.kit.settings import ServiceSettings, load
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Registration:
-    """A gRPC service of a room: its full name and what adds its servicer to a server."""
+    """A gRPC service of a service: its full name and what adds its servicer to a server."""
 
     name: str
     add: Callable[[grpc.aio.Server], None]
 
 
 @dataclass(frozen=True)
-class Room:
-    """What a room hands to the kit.
+class ServiceSpec:
+    """What a service hands to the kit.
 
     Attributes:
         start: loads the engine; calls are refused and health says NOT_SERVING until it returns.
         stop: frees the engine, after the last call ended.
         healthy: the engine's own word, asked every second.
-        drain: ends what the room accepts besides gRPC, within so many seconds, while gRPC drains.
+        drain: ends what the service accepts besides gRPC, within so many seconds, while gRPC drains.
         failed: completes when the engine is lost for good; the process then ends so that it is started anew.
     """
 
@@ -55,15 +55,15 @@ class Room:
 
 
 class Server:
-    """A running room. ``start`` listens at once and loads the engine behind it; ``stop`` drains."""
+    """A running service. ``start`` listens at once and loads the engine behind it; ``stop`` drains."""
 
-    def __init__(self, room: Room, settings: RoomSettings) -> None:
-        self._room = room
+    def __init__(self, spec: ServiceSpec, settings: ServiceSettings) -> None:
+        self._service = spec
         self._settings = settings
         self._loaded = False
         self._draining = False
         self._tasks: list[asyncio.Task[None]] = []
-        self.health = Health([service.name for service in room.services])
+        self.health = Health([service.name for service in spec.services])
         self._grpc = self._build()
 
     @property
@@ -75,16 +75,16 @@ class Server:
         server = grpc.aio.server(
             interceptors=[
                 aio_server_interceptor(filter_=_traced),  # type: ignore[no-untyped-call]  # shipped without types
-                CallInterceptor(self._room.name, lambda: self.ready),
+                CallInterceptor(self._service.name, lambda: self.ready),
             ],
             options=options(self._settings.max_message_mib),
             maximum_concurrent_rpcs=self._settings.max_concurrent_rpcs,
         )
-        for service in self._room.services:
+        for service in self._service.services:
             service.add(server)
         health_pb2_grpc.add_HealthServicer_to_server(self.health.servicer, server)
         channelz.add_channelz_servicer(server)  # type: ignore[arg-type]  # it takes both kinds of server
-        names = [service.name for service in self._room.services]
+        names = [service.name for service in self._service.services]
         reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
         return server
 
@@ -93,10 +93,10 @@ class Server:
         self._listen()
         await self._grpc.start()
         await self.health.set(False)
-        await self._room.start()
+        await self._service.start()
         self._loaded = True
-        self._tasks.append(asyncio.create_task(self.health.follow(self._room.healthy)))
-        log.info("%s serves on %s", self._room.name, self._settings.address)
+        self._tasks.append(asyncio.create_task(self.health.follow(self._service.healthy)))
+        log.info("%s serves on %s", self._service.name, self._settings.address)
 
     def _listen(self) -> None:
         address = self._settings.address
@@ -117,12 +117,12 @@ class Server:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.health.set(False)
         await asyncio.gather(self._grpc.stop(self._settings.drain_s), self._drain_more())
-        await self._room.stop()
-        log.info("%s has stopped", self._room.name)
+        await self._service.stop()
+        log.info("%s has stopped", self._service.name)
 
     async def _drain_more(self) -> None:
-        if self._room.drain is not None:
-            await self._room.drain(self._settings.drain_s)
+        if self._service.drain is not None:
+            await self._service.drain(self._settings.drain_s)
 
 
 def _traced(call: grpc.HandlerCallDetails) -> bool:
@@ -130,10 +130,10 @@ def _traced(call: grpc.HandlerCallDetails) -> bool:
     return not call.method.startswith("/grpc.health.")
 
 
-async def serve(room: Room, settings: RoomSettings, stop: asyncio.Event) -> None:
+async def serve(spec: ServiceSpec, settings: ServiceSettings, stop: asyncio.Event) -> None:
     """Serves until ``stop`` is set or the engine is lost for good (raises PreconditionFailed then)."""
-    server = Server(room, settings)
-    lost = asyncio.create_task(_lost(room))
+    server = Server(spec, settings)
+    lost = asyncio.create_task(_lost(spec))
     starting = asyncio.create_task(server.start())
     stopping = asyncio.create_task(stop.wait())
     try:
@@ -148,38 +148,38 @@ async def serve(room: Room, settings: RoomSettings, stop: asyncio.Event) -> None
         died = lost.done() and not lost.cancelled()
         lost.cancel()
     if died:
-        raise PreconditionFailed("ENGINE_LOST", f"the engine of {room.name} is lost", "it is started anew")
+        raise PreconditionFailed("ENGINE_LOST", f"the engine of {spec.name} is lost", "it is started anew")
 
 
-async def _lost(room: Room) -> None:
-    if room.failed is None:
+async def _lost(spec: ServiceSpec) -> None:
+    if spec.failed is None:
         await asyncio.Event().wait()
     else:
-        await room.failed()
+        await spec.failed()
 
 
-S = TypeVar("S", bound=RoomSettings)
+S = TypeVar("S", bound=ServiceSettings)
 
 
-def run_room(settings_cls: type[S], build: Callable[[S], Room]) -> int:
-    """A room's ``main``: reads settings, serves until SIGINT or SIGTERM, returns the exit status (2: bad setting)."""
+def run_service(settings_cls: type[S], build: Callable[[S], ServiceSpec]) -> int:
+    """A service's ``main``: serves until SIGINT or SIGTERM, returns the exit status (2: bad settings)."""
     try:
         settings = load(settings_cls)
     except CiteMeshError as error:
-        print(f"{settings_cls.room()}: {error}", file=sys.stderr)
+        print(f"{settings_cls.service_name()}: {error}", file=sys.stderr)
         return 2
-    flush = telemetry.start(f"citemesh-{settings.room()}", settings)
+    flush = telemetry.start(f"citemesh-{settings.service_name()}", settings)
     try:
         asyncio.run(_until_signal(settings, build))
     except CiteMeshError as error:
-        log.error("%s: %s", settings.room(), error)
+        log.error("%s: %s", settings.service_name(), error)
         return 1
     finally:
         flush()
     return 0
 
 
-async def _until_signal(settings: S, build: Callable[[S], Room]) -> None:
+async def _until_signal(settings: S, build: Callable[[S], ServiceSpec]) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

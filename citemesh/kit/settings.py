@@ -1,6 +1,6 @@
 """Settings: declared once, read once. Nothing else in CiteMesh reads the environment.
 
-Shared settings are ``CITEMESH_<NAME>``, a room's own are ``CITEMESH_<ROOM>_<NAME>``; a room may narrow a shared one
+Shared settings are ``CITEMESH_<NAME>``, its own are ``CITEMESH_<SERVICE>_<NAME>``; a service may narrow a shared one
 by its own prefix (``CITEMESH_TOKENIZER_LOG_LEVEL``). A ``CITEMESH_*`` variable that nothing declares is an error.
 """
 
@@ -18,7 +18,7 @@ from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSetti
 from citemesh.errors import InvalidInput
 
 PREFIX = "CITEMESH_"
-ROOMS = ("tokenizer", "retrieval", "generation", "reranker", "gateway", "cli")
+SERVICES = ("tokenizer", "retrieval", "generation", "reranker", "gateway", "cli")
 # As browsers send it: lower case, and no path, not even a slash.
 _ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+")
 # No settings, but names that a shell may well have: the first is read by tests and benches, the others by the examples
@@ -27,7 +27,7 @@ OUTSIDE = frozenset({"CITEMESH_EVAL_DATA", "CITEMESH_KEY", "CITEMESH_TARGET"})
 
 
 class CommonSettings(BaseSettings):
-    """Settings that every room shares."""
+    """Settings that every service shares."""
 
     state_dir: Path = Field(
         Path(".citemesh"), description="Directory for what this machine keeps: store, keys, sockets, logs."
@@ -69,18 +69,18 @@ class CommonSettings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Arguments first, then the room's own variables, then the shared ones."""
+        """Arguments first, then the service's own variables, then the shared ones."""
         return init_settings, env_settings, _SharedSource(settings_cls, env_prefix=PREFIX)
 
 
-class RoomSettings(CommonSettings):
-    """Settings that every room declares for itself."""
+class ServiceSettings(CommonSettings):
+    """Settings that every service declares for itself."""
 
     listen: str = Field("", description="gRPC address to listen on; empty takes a socket in the state directory.")
     targets: dict[str, str] = Field(
-        default_factory=dict, description="gRPC address by room for what this room calls, as JSON."
+        default_factory=dict, description="gRPC address by service for what this service calls, as JSON."
     )
-    key_file: Path | None = Field(None, description="File with the key that this room shows the others.")
+    key_file: Path | None = Field(None, description="File with the key that this service shows the others.")
     drain_s: float = Field(
         10.0, ge=0, le=600, description="Seconds to finish calls in flight before they are cancelled."
     )
@@ -90,8 +90,8 @@ class RoomSettings(CommonSettings):
     )
 
     @classmethod
-    def room(cls) -> str:
-        """The room's name, from the prefix of its variables."""
+    def service_name(cls) -> str:
+        """The service's name, from the prefix of its variables."""
         return str(cls.model_config["env_prefix"]).removeprefix(PREFIX).rstrip("_").lower()
 
     @property
@@ -101,13 +101,13 @@ class RoomSettings(CommonSettings):
 
     @property
     def address(self) -> str:
-        """gRPC address that the room listens on."""
-        return self.listen or f"unix:{self.run_dir / self.room()}.sock"
+        """gRPC address that the service listens on."""
+        return self.listen or f"unix:{self.run_dir / self.service_name()}.sock"
 
 
-def room_config(room: str) -> SettingsConfigDict:
-    """The pydantic configuration of a room's settings class."""
-    return SettingsConfigDict(env_prefix=f"{PREFIX}{room.upper()}_", extra="forbid", frozen=True)
+def service_config(service: str) -> SettingsConfigDict:
+    """The pydantic configuration of a service's settings class."""
+    return SettingsConfigDict(env_prefix=f"{PREFIX}{service.upper()}_", extra="forbid", frozen=True)
 
 
 class _SharedSource(EnvSettingsSource):
@@ -143,12 +143,12 @@ def variable(cls: type[CommonSettings], field: str) -> str:
 def refuse_unknown(cls: type[CommonSettings], environment: Mapping[str, str]) -> None:
     """Raises InvalidInput for the first CITEMESH_* variable that no setting declares.
 
-    Variables of the other rooms are left to those rooms' own processes.
+    Variables of the other services are left to those services' own processes.
     """
     own = str(cls.model_config["env_prefix"])
     known = {own + name.upper() for name in cls.model_fields}
     known |= {PREFIX + name.upper() for name in CommonSettings.model_fields} | OUTSIDE
-    others = tuple(f"{PREFIX}{room.upper()}_" for room in ROOMS if f"{PREFIX}{room.upper()}_" != own)
+    others = tuple(f"{PREFIX}{service.upper()}_" for service in SERVICES if f"{PREFIX}{service.upper()}_" != own)
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in known and not name.startswith(others):
             close = difflib.get_close_matches(name, known, n=1)

@@ -1,1 +1,1 @@
-"""CiteMesh for assistants: a server of the Model Context Protocol over the client room."""
+"""CiteMesh for assistants: a server of the Model Context Protocol over the client service."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from citemesh.client.citation_markers import with_markers
 from citemesh.client.types import (
     AskEvent,
     CitationEvent,
@@ -13,7 +14,6 @@ from citemesh.client.types import (
     Source,
     SourcesEvent,
 )
-from citemesh.client.weave import woven
 from citemesh.mcp.shapes import Answered, passage
 
 
@@ -53,7 +53,7 @@ class Gathered:
         spans = [one.sentence for one in self.sentences if not one.supported]
         unsupported = [self.text[span.start : span.end].strip() for span in spans]
         return Answered(
-            woven(self.text, self.sentences),
+            with_markers(self.text, self.sentences),
             [passage(one) for one in self.sources if one.number in done.cited],
             [text for text in unsupported if text],
             list(self.related),

@@ -7,20 +7,20 @@
     write_all(topology, placement, directory) -> [Path]         # atomically
     check_all(topology, placement, directory) -> str            # a unified diff; "" when nothing differs
     committed_placement(), COMMITTED, check_committed(root)     # what deploy/envoy is rendered for
-    write_runtime(topology, placement) -> [Path]                # <run>/envoy/<room>.yaml, and directories
+    write_runtime(topology, placement) -> [Path]                # <run>/envoy/<service>.yaml, and directories
 
     validate_all(topology, placement, {"identity": identity_filter(placement, config)})
-        -> {room: Verdict(ok, message)}                         # by Envoy itself, policies inline
+        -> {service: Verdict(ok, message)}                         # by Envoy itself, policies inline
 
-    install_identity(placement, rooms, config) -> version       # before the sidecars start
-    push_identity(placement, rooms, config, deadline_s=10.0)    # under traffic
-        -> PushReport(version, rooms=(RoomReport(room, outcome, reason), ...)), .ok
+    install_identity(placement, services, config) -> version       # before the sidecars start
+    push_identity(placement, services, config, deadline_s=10.0)    # under traffic
+        -> PushReport(version, services=(ServiceReport(service, outcome, reason), ...)), .ok
 
-    sidecar_command(room, placement) -> [str]                   # its cwd is what the paths are relative to
-    Admin(placement.admin_socket(room)).ready()
+    sidecar_command(service, placement) -> [str]                   # its cwd is what the paths are relative to
+    Admin(placement.admin_socket(service)).ready()
     mesh_status(topology, placement) -> (SidecarStatus, ...)
 
-    dial_targets(room, placement, mesh=True) -> {service: gRPC target}   # for an app
+    dial_targets(service, placement, mesh=True) -> {service: gRPC target}   # for an app
     ingress_targets(placement, mesh=True) -> {service: gRPC target}      # for callers outside the mesh
 
 Order of a start: `write_runtime`, `install_identity`, then the sidecars and apps in any order: a sidecar whose app
@@ -35,7 +35,7 @@ from citemesh.mesh.envoy.admin import Admin
 from citemesh.mesh.envoy.binary import find_envoy, sidecar_command
 from citemesh.mesh.placement import Placement, find_identity_wasm
 from citemesh.mesh.policy import identity_filter, install_identity
-from citemesh.mesh.push import PushReport, RoomReport, push_identity
+from citemesh.mesh.push import PushReport, ServiceReport, push_identity
 from citemesh.mesh.render import (
     COMMITTED,
     check_all,
@@ -54,7 +54,7 @@ __all__ = [
     "Admin",
     "Placement",
     "PushReport",
-    "RoomReport",
+    "ServiceReport",
     "SidecarStatus",
     "Topology",
     "Verdict",

@@ -7,18 +7,18 @@ from citemesh.mesh.topology import Service, Topology, load_topology
 
 
 def dial_targets(
-    room: str, placement: Placement, mesh: bool = True, topology: Topology | None = None
+    service_name: str, placement: Placement, mesh: bool = True, topology: Topology | None = None
 ) -> dict[str, str]:
-    """The services a room may call, name to gRPC target.
+    """The services a service may call, name to gRPC target.
 
-    Through the mesh every target is the room's own sidecar, which tells calls apart by their path; without
+    Through the mesh every target is the service's own sidecar, which tells calls apart by their path; without
     it, the other apps' unix sockets. `topology` is `deploy/mesh.yaml` when not given.
 
     Raises:
-        InvalidInput: no such room.
+        InvalidInput: no such service.
     """
     topology = topology or load_topology()
-    service = topology.service(room)
+    service = topology.service(service_name)
     if mesh:
         return dict.fromkeys(service.calls, placement.egress(service))
     return {name: f"unix:{placement.app_socket(name)}" for name in service.calls}
@@ -38,4 +38,4 @@ def ingress_targets(placement: Placement, mesh: bool = True, topology: Topology 
     topology = topology or load_topology()
     if mesh:
         return {service.name: _door(service, placement, topology) for service in topology.services}
-    return {name: f"unix:{placement.app_socket(name)}" for name in topology.rooms()}
+    return {name: f"unix:{placement.app_socket(name)}" for name in topology.service_names()}

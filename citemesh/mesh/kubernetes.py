@@ -47,7 +47,7 @@ class Kubernetes:
     milvus_image: str
     etcd_image: str
     replicas: int
-    """Of the retrieval room; all are alike."""
+    """Of the retrieval service; all are alike."""
     retrieval: Size
     milvus: Size
     etcd: Size

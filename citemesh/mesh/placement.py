@@ -74,29 +74,29 @@ class Placement:
         """What the ingress listens on."""
         return self.ingress_host or self.host
 
-    def app_socket(self, room: str) -> str:
+    def app_socket(self, service_name: str) -> str:
         """The app's gRPC unix socket."""
-        return self._socket(f"{room}.sock")
+        return self._socket(f"{service_name}.sock")
 
-    def http_socket(self, room: str) -> str:
+    def http_socket(self, service_name: str) -> str:
         """The app's HTTP/1.1 unix socket."""
-        return self._socket(f"{room}-http.sock")
+        return self._socket(f"{service_name}-http.sock")
 
-    def admin_socket(self, room: str) -> str:
+    def admin_socket(self, service_name: str) -> str:
         """The sidecar's admin unix socket."""
-        return self._socket(f"{room}.admin.sock")
+        return self._socket(f"{service_name}.admin.sock")
 
-    def config_file(self, room: str) -> str:
+    def config_file(self, service_name: str) -> str:
         """The sidecar's rendered bootstrap."""
-        return f"{self.run_dir}/envoy/{room}.yaml"
+        return f"{self.run_dir}/envoy/{service_name}.yaml"
 
-    def policy_file(self, room: str, policy: str) -> str:
+    def policy_file(self, service_name: str, policy: str) -> str:
         """The ECDS document the sidecar watches."""
-        return f"{self.run_dir}/policy/{room}.{policy}.yaml"
+        return f"{self.run_dir}/policy/{service_name}.{policy}.yaml"
 
-    def access_log(self, room: str) -> str:
+    def access_log(self, service_name: str) -> str:
         """The sidecar's access log, one JSON object a line."""
-        return f"{self.log_dir}/{room}.access.log"
+        return f"{self.log_dir}/{service_name}.access.log"
 
     def _socket(self, name: str) -> str:
         path = f"{self.run_dir}/{name}"

@@ -1,6 +1,6 @@
 """The identity policy's documents, as the sidecars read them (ECDS), and where they lie.
 
-One document serves every room: the filter, its code's path and its configuration. Its version is the digest
+One document serves every service: the filter, its code's path and its configuration. Its version is the digest
 of its content, so that the same policy is the same text and Envoy has nothing to reload.
 """
 
@@ -86,7 +86,7 @@ def judge_identity(placement: Placement, config: Mapping[str, Any]) -> Verdict:
     return validate(_probe(identity_filter(placement, config)))
 
 
-def install_identity(placement: Placement, rooms: Sequence[str], config: Mapping[str, Any]) -> str:
+def install_identity(placement: Placement, services: Sequence[str], config: Mapping[str, Any]) -> str:
     """Put the policy in place before the sidecars start (a watched file that is missing stops Envoy); its
     version.
 
@@ -99,8 +99,8 @@ def install_identity(placement: Placement, rooms: Sequence[str], config: Mapping
     if not verdict.ok:
         raise InvalidInput("identity", verdict.message, "correct the policy's configuration")
     text = ecds_document("identity", identity_filter(placement, config))
-    for room in rooms:
-        replace_file(Path(placement.policy_file(room, "identity")), text, SECRET_MODE)
+    for service in services:
+        replace_file(Path(placement.policy_file(service, "identity")), text, SECRET_MODE)
     return document_version(text)
 
 

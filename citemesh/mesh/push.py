@@ -24,10 +24,10 @@ _DISCOVERY = f"extension_config_discovery.http_filter.{IDENTITY}."
 
 
 @dataclass(frozen=True, slots=True)
-class RoomReport:
+class ServiceReport:
     """What became of a push at one sidecar. `reason` says why, unless it is live."""
 
-    room: str
+    service: str
     outcome: Outcome
     reason: str = ""
 
@@ -37,16 +37,16 @@ class PushReport:
     """What became of a push. `version` is empty when Envoy refused the document before any sidecar saw it."""
 
     version: str
-    rooms: tuple[RoomReport, ...]
+    services: tuple[ServiceReport, ...]
 
     @property
     def ok(self) -> bool:
         """Live everywhere."""
-        return all(room.outcome == "live" for room in self.rooms)
+        return all(service.outcome == "live" for service in self.services)
 
 
 def push_identity(
-    placement: Placement, rooms: Sequence[str], config: Mapping[str, Any], deadline_s: float = 10.0
+    placement: Placement, services: Sequence[str], config: Mapping[str, Any], deadline_s: float = 10.0
 ) -> PushReport:
     """Change keys (or, with another `identity_wasm` in the placement, code) of running sidecars.
 
@@ -63,11 +63,11 @@ def push_identity(
     """
     verdict = judge_identity(placement, config)
     if not verdict.ok:
-        return PushReport("", tuple(RoomReport(room, "refused", verdict.message) for room in rooms))
+        return PushReport("", tuple(ServiceReport(service, "refused", verdict.message) for service in services))
     text = ecds_document("identity", identity_filter(placement, config))
     end = time.monotonic() + deadline_s
     with _lock(Path(placement.run_dir) / "policy.lock", end):
-        pushes = [_Push(placement, room, text) for room in rooms]
+        pushes = [_Push(placement, service, text) for service in services]
         return PushReport(document_version(text), _settle(pushes, end))
 
 
@@ -93,36 +93,38 @@ def failures(admin: Admin) -> int:
 
 
 class _Push:
-    """One room's part of a push."""
+    """One service's part of a push."""
 
-    def __init__(self, placement: Placement, room: str, text: str) -> None:
-        self.room = room
+    def __init__(self, placement: Placement, service: str, text: str) -> None:
+        self.service = service
         self._version = document_version(text)
-        self._admin = Admin(placement.admin_socket(room), timeout_s=1.0)
-        self._path = Path(placement.policy_file(room, "identity"))
+        self._admin = Admin(placement.admin_socket(service), timeout_s=1.0)
+        self._path = Path(placement.policy_file(service, "identity"))
         self._old = self._path.read_text(encoding="utf-8") if self._path.is_file() else None
         self._failed_before = self._ask_failures()
         if text != self._old:
             replace_file(self._path, text, SECRET_MODE)
 
-    def poll(self) -> RoomReport | None:
-        """The room's report, once there is one."""
+    def poll(self) -> ServiceReport | None:
+        """The service's report, once there is one."""
         try:
             if live_version(self._admin) == self._version:
-                return RoomReport(self.room, "live")
+                return ServiceReport(self.service, "live")
             failed = failures(self._admin)
         except (Unavailable, DeadlineExceeded):
             return None
         if self._failed_before is None or failed <= self._failed_before:
             return None
         self._take_back()
-        return RoomReport(self.room, "refused", "the sidecar refused the policy; its log says why; the old one stays")
+        return ServiceReport(
+            self.service, "refused", "the sidecar refused the policy; its log says why; the old one stays"
+        )
 
-    def late(self) -> RoomReport:
+    def late(self) -> ServiceReport:
         """The report when the deadline has passed."""
         alive = self._ask_failures() is not None
         reason = "the sidecar did not take the policy in time" if alive else "the sidecar does not answer"
-        return RoomReport(self.room, "timed_out", f"{reason}; the file is in place")
+        return ServiceReport(self.service, "timed_out", f"{reason}; the file is in place")
 
     def _take_back(self) -> None:
         if self._old is not None:
@@ -135,15 +137,15 @@ class _Push:
             return None
 
 
-def _settle(pushes: list[_Push], end: float) -> tuple[RoomReport, ...]:
-    """Poll every room until each has reported or time is up."""
-    reports: dict[str, RoomReport] = {}
+def _settle(pushes: list[_Push], end: float) -> tuple[ServiceReport, ...]:
+    """Poll every service until each has reported or time is up."""
+    reports: dict[str, ServiceReport] = {}
     while True:
         for push in pushes:
-            if push.room not in reports and (report := push.poll()):
-                reports[push.room] = report
+            if push.service not in reports and (report := push.poll()):
+                reports[push.service] = report
         if len(reports) == len(pushes) or time.monotonic() >= end:
-            return tuple(reports.get(push.room) or push.late() for push in pushes)
+            return tuple(reports.get(push.service) or push.late() for push in pushes)
         time.sleep(_POLL_S)
 
 

@@ -37,7 +37,7 @@ def committed_placement() -> Placement:
 
 
 def render_all(topology: Topology, placement: Placement) -> dict[str, str]:
-    """Every room's bootstrap, file name to text. The same input gives the same bytes."""
+    """Every service's bootstrap, file name to text. The same input gives the same bytes."""
     files = {
         f"{service.name}.yaml": _HEADER + to_yaml(bootstrap(service, topology, placement))
         for service in topology.sidecars()

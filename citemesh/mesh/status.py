@@ -17,13 +17,13 @@ from citemesh.mesh.topology import Service, Topology
 class SidecarStatus:
     """One sidecar. When it does not answer, `fault` says how and the rest is empty."""
 
-    room: str
+    service: str
     ready: bool
     """LIVE, and no policy it watches is missing or refused at start."""
     listeners: dict[str, str] = field(default_factory=dict)
     """Name to `host:port`."""
     clusters: dict[str, bool] = field(default_factory=dict)
-    """Name to whether it has a healthy host; `app` is the room's own app."""
+    """Name to whether it has a healthy host; `app` is the service's own app."""
     policy_live: str = ""
     """Version of the identity policy that runs; empty when none."""
     policy_file: str = ""
@@ -45,7 +45,7 @@ def sidecar_status(service: Service, placement: Placement) -> SidecarStatus:
     try:
         live = live_version(admin)
         return SidecarStatus(
-            room=service.name,
+            service=service.name,
             ready=admin.ready() and (bool(live) or "identity" not in service.policies),
             listeners=admin.listeners(),
             clusters=admin.clusters(),

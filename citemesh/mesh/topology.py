@@ -153,13 +153,13 @@ class Topology:
             if service.name == name:
                 return service
         listed = ", ".join(s.name for s in self.services)
-        raise InvalidInput("room", f"{name!r} is not in the topology", f"use one of: {listed}")
+        raise InvalidInput("service", f"{name!r} is not in the topology", f"use one of: {listed}")
 
     def sidecars(self) -> tuple[Service, ...]:
         """Every replica of every service, in the document's order: each has an app and a sidecar."""
         return tuple(replica for service in self.services for replica in service.each())
 
-    def rooms(self) -> tuple[str, ...]:
+    def service_names(self) -> tuple[str, ...]:
         """Names of all of them."""
         return tuple(service.name for service in self.sidecars())
 
@@ -209,7 +209,7 @@ def parse_topology(text: str, name: str = "mesh.yaml") -> Topology:
     return Topology(Tracing(tracing["sample_percent"].number(0.0, 100.0)), services, cluster)
 
 
-def _service(name: str, node: Node, defaults: Node, rooms: tuple[str, ...]) -> Service:
+def _service(name: str, node: Node, defaults: Node, service_names: tuple[str, ...]) -> Service:
     Node(name, node.path).text(_NAME, "a short name in lower case (letters, digits, dashes)")
     required = ["package", "ports", "methods"]
     fields = node.fields(required, ["public", "http", "uploads", "replicas", "shard_by", "calls", "policies", "limits"])
@@ -222,7 +222,7 @@ def _service(name: str, node: Node, defaults: Node, rooms: tuple[str, ...]) -> S
         http=fields["http"].boolean() if "http" in fields else False,
         ports=_ports(fields["ports"]),
         replicas=fields["replicas"].integer(1, 1000) if "replicas" in fields else 1,
-        calls=fields["calls"].names([r for r in rooms if r != name]) if "calls" in fields else (),
+        calls=fields["calls"].names([r for r in service_names if r != name]) if "calls" in fields else (),
         policies=fields["policies"].names(POLICIES) if "policies" in fields else (),
         limits=limits,
         methods=_methods(fields["methods"], package, limits),

@@ -25,7 +25,7 @@ class Verdict:
 
 
 def validate_all(topology: Topology, placement: Placement, inline: dict[str, Json]) -> dict[str, Verdict]:
-    """Every room's bootstrap, policies put inline (validation follows no files).
+    """Every service's bootstrap, policies put inline (validation follows no files).
 
     Raises:
         PreconditionFailed, DeadlineExceeded: as `validate`.
@@ -33,7 +33,7 @@ def validate_all(topology: Topology, placement: Placement, inline: dict[str, Jso
     with tempfile.TemporaryDirectory(prefix="citemesh-validate-") as logs:
         # Envoy opens the access log even to validate; that is no reason to touch the real one.
         aside = replace(placement, log_dir=logs)
-        return {room.name: validate(bootstrap(room, topology, aside, inline)) for room in topology.sidecars()}
+        return {service.name: validate(bootstrap(service, topology, aside, inline)) for service in topology.sidecars()}
 
 
 def validate(config: Json, timeout_s: float = 30.0) -> Verdict:

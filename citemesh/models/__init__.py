@@ -1,6 +1,6 @@
 """Where model weights come from, and how they are prepared: a reference in a setting becomes a directory to load.
 
-Importing this room is cheap; the libraries that convert weights are imported when a model has to be made.
+Importing this package is cheap; the libraries that convert weights are imported when a model has to be made.
 """
 
 from citemesh.models.catalog import CATALOG, PackagedModel

@@ -1,4 +1,4 @@
-"""What a tokenizer is, as one hash: equal digests give equal ids, in every room that reads the same directory."""
+"""What a tokenizer is, as one hash: equal digests give equal ids, in every service that reads the same directory."""
 
 import hashlib
 import json

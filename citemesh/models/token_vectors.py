@@ -1,7 +1,7 @@
 """Token vectors of a text as bytes: what retrieval stores at ingestion, and the reranker compares with a question.
 
 Their layout is that of `vector_layout`. One byte a dimension with a scale a vector: MaxSim orders passages as it did
-with half floats, which would take twice the room (docs/adr/0008-embedding-engines.md).
+with half floats, which would take twice the service (docs/adr/0008-embedding-engines.md).
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""How token vectors lie in bytes, and how a part of a text's is cut out: plain Python, for rooms without numpy.
+"""How token vectors lie in bytes, and how a part of a text's is cut out: plain Python, for services without numpy.
 
 Version 1, little-endian; n tokens of d dimensions take 16 + n · (6 + d) bytes:
 

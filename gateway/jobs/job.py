@@ -19,7 +19,7 @@ class Asked:
     """
 
     owner: Owner
-    reach: str | None
+    scope: str | None
     model: str
     base: str
     request: dict[str, Any]

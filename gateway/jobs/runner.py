@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from citemesh.errors import CiteMeshError, DeadlineExceeded, Overloaded
-from citemesh.kit import deadline
-from citemesh.kit.reach import Reach
+from citemesh.kit import call_context
+from citemesh.kit.collection_scope import CollectionScope
 from gateway.jobs.job import Asked, Job
 from gateway.jobs.store import JobStore
 
@@ -80,7 +80,7 @@ class Runner:
 
     async def _result(self, job: Job) -> tuple[dict[str, Any] | None, str]:
         try:
-            with deadline.calling(self._context(job.asked)):
+            with call_context.calling(self._context(job.asked)):
                 async with asyncio.timeout(self._run_s):
                     return await self._patiently(job), ""
         except TimeoutError:
@@ -96,12 +96,12 @@ class Runner:
             except Overloaded as error:
                 await asyncio.sleep(min(max(error.retry_after_s, 0.1), MOST_WAIT_S))
 
-    def _context(self, asked: Asked) -> deadline.CallContext:
+    def _context(self, asked: Asked) -> call_context.CallContext:
         """What the caller's own call would have carried; less urgent than whoever waits."""
-        return deadline.CallContext(
+        return call_context.CallContext(
             asyncio.get_running_loop().time() + self._run_s,
-            deadline.PRIORITIES["background"],
+            call_context.PRIORITIES["background"],
             asked.owner.subject,
             asked.owner.tenant,
-            None if asked.reach is None else Reach.parse(asked.reach),
+            None if asked.scope is None else CollectionScope.parse(asked.scope),
         )

@@ -54,7 +54,7 @@ def add(connection: sqlite3.Connection, job_id: str, asked: Asked, now: int, bou
     connection.execute(
         "INSERT INTO jobs (id, tenant, subject, reach, model, base, request, key, status, created, tries, error) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'CREATED', ?, 0, '')",
-        (job_id, *owner, asked.reach, asked.model, asked.base, request, asked.key, now),
+        (job_id, *owner, asked.scope, asked.model, asked.base, request, asked.key, now),
     )
     beyond = connection.execute(
         "SELECT place FROM jobs WHERE tenant = ? AND subject = ? ORDER BY place DESC LIMIT 1 OFFSET ?",
@@ -140,8 +140,8 @@ def _all(connection: sqlite3.Connection, where: str, values: tuple[Any, ...]) ->
 
 
 def _job(row: tuple[Any, ...]) -> Job:
-    place, job_id, tenant, subject, reach, model, base, request, key, *rest = row
-    asked = Asked(Owner(tenant, subject), reach, model, base, json.loads(request), key)
+    place, job_id, tenant, subject, scope, model, base, request, key, *rest = row
+    asked = Asked(Owner(tenant, subject), scope, model, base, json.loads(request), key)
     status, created, started, ended, tries, response, error = rest
     answer = json.loads(response) if response else None
     return Job(place, job_id, asked, status, created, started, ended, tries, answer, error)

@@ -1,1 +1,1 @@
-"""Answering a question: plain Python over the ports of the other rooms, with no transport in it."""
+"""Answering a question: plain Python over the ports of the other services, with no transport in it."""

@@ -11,7 +11,7 @@ from gateway.query.context import Packed, Packer, numbered, to_source
 from gateway.query.deadline import Deadline
 from gateway.query.diverse import diverse
 from gateway.query.extractive import Extractor
-from gateway.query.faults import is_rooms
+from gateway.query.faults import is_services
 from gateway.query.find import Ranking
 from gateway.query.generate import STOP, Outcome, OutOfTime, Writer
 from gateway.query.grammar import of_markers
@@ -19,7 +19,7 @@ from gateway.query.language import script_of
 from gateway.query.limits import Limits
 from gateway.query.models import Models
 from gateway.query.notices import Key
-from gateway.query.ports import Rooms
+from gateway.query.ports import Upstreams
 from gateway.query.run import Draft, Run
 from gateway.query.tongues import script_of_tongue
 from gateway.query.vectors import TokenVectors
@@ -32,10 +32,10 @@ TIMES = {"": 1.0, "short": 0.5, "standard": 1.0, "detailed": 4.0}
 class Composer:
     """Answers from passages."""
 
-    def __init__(self, rooms: Rooms, limits: Limits, models: Models) -> None:
-        self._rooms = rooms
+    def __init__(self, services: Upstreams, limits: Limits, models: Models) -> None:
+        self._services = services
         self._limits = limits
-        self._packer = Packer(rooms.tokenizer, limits)
+        self._packer = Packer(services.tokenizer, limits)
         self._models = models
 
     async def pack(self, run: Run, ranking: Ranking) -> Draft:
@@ -51,7 +51,7 @@ class Composer:
                     return draft
                 except CiteMeshError as error:
                     self._models.forget()
-                    if not is_rooms(error):
+                    if not is_services(error):
                         raise
                     run.notices.append(_why(error))
         best = ranking.passages[: self._limits.sources]
@@ -99,8 +99,8 @@ class Composer:
 
     async def _write(self, run: Run, model: Model, packed: Packed, vectors: TokenVectors) -> Outcome:
         """Generation and the check of its sentences, side by side."""
-        checker = Checker(self._rooms.reranker, packed.sources, run.transcript, self._limits.cite_s, vectors=vectors)
-        writer = Writer(self._rooms.generation, self._limits, run.transcript, checker)
+        checker = Checker(self._services.reranker, packed.sources, run.transcript, self._limits.cite_s, vectors=vectors)
+        writer = Writer(self._services.generation, self._limits, run.transcript, checker)
         until = Deadline(run.deadline.at - self._limits.reserve_s)
         sampling = self._sampling(run.question, packed)
         async with asyncio.TaskGroup() as tasks:
@@ -131,7 +131,7 @@ class Composer:
         """Goes on extractively after generation broke; what was written stays, behind it stands a marked break."""
         if outcome.error is not None:
             self._models.forget()
-            if not is_rooms(outcome.error):
+            if not is_services(outcome.error):
                 raise outcome.error
         late = isinstance(outcome.error, OutOfTime)
         if run.transcript.length:
@@ -149,7 +149,7 @@ class Composer:
 
     async def _quote(self, run: Run, draft: Draft) -> None:
         most = max(1, round(self._limits.extract_sentences * TIMES[run.question.length]))
-        extractor = Extractor(self._rooms.reranker, replace(self._limits, extract_sentences=most))
+        extractor = Extractor(self._services.reranker, replace(self._limits, extract_sentences=most))
         with run.steps.step("extract"):
             quotes = await extractor.pick(run.plan.question, draft.sources, draft.vectors)
             await extractive.say(run.transcript, quotes)

@@ -63,8 +63,8 @@ class Packer:
         template = await self._templates.get(model.tokenizer_digest, ask)
         asked, pieces = await self._tokens(template, question, scored)
         answer = min(max_tokens or self._limits.answer_tokens, model.max_tokens // 2)
-        room = model.max_tokens - answer - template.fixed_tokens - len(asked)
-        budget = min(room, self._limits.context_tokens)
+        service = model.max_tokens - answer - template.fixed_tokens - len(asked)
+        budget = min(service, self._limits.context_tokens)
         chosen = fit(pieces, template, budget, self._limits.sources)
         shortened = not chosen and bool(pieces)
         if shortened:

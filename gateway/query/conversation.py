@@ -21,7 +21,7 @@ LAST_TURNS = 20
 class ThreadsPort(Protocol):
     """Keeps threads; ThreadStore does."""
 
-    async def room_for(self, owner: Owner, thread_id: str) -> None:
+    async def service_for(self, owner: Owner, thread_id: str) -> None:
         """Checks that a thread takes one more turn. Raises NotFound, PreconditionFailed."""
         ...
 
@@ -55,7 +55,7 @@ class Conversation:
         if (question.thread_id or question.start_thread) and self._threads is None:
             raise NotSupported("keeping threads", "send the history with each question")
         if question.thread_id and self._threads is not None:
-            await self._threads.room_for(owner, question.thread_id)
+            await self._threads.service_for(owner, question.thread_id)
             _, turns = await self._threads.read(owner, question.thread_id, LAST_TURNS)
             return recent([Exchange(turn.standalone, turn.answer) for turn in turns], self._tokens)
         return await asyncio.to_thread(lambda: recent(told(question.history), self._tokens))

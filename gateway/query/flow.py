@@ -18,7 +18,7 @@ from gateway.query.limits import Limits
 from gateway.query.models import Models
 from gateway.query.plan import first_plan, tidy
 from gateway.query.planning.planner import Planner, SingleShot
-from gateway.query.ports import Rooms
+from gateway.query.ports import Upstreams
 from gateway.query.question import check
 from gateway.query.relating import Relater, RelatesByRules
 from gateway.query.replay import Recorder, Replay
@@ -32,11 +32,11 @@ from gateway.threads.owner import NOBODY, Owner
 
 
 class Flow:
-    """Answers questions over the rooms of the mesh."""
+    """Answers questions over the services of the mesh."""
 
     def __init__(
         self,
-        rooms: Rooms,
+        services: Upstreams,
         limits: Limits,
         threads: ThreadsPort | None = None,
         planner: Planner | None = None,
@@ -47,10 +47,10 @@ class Flow:
         self._relater = relater or RelatesByRules()
         self._limits = limits
         self._conversation = Conversation(threads, limits.history_tokens)
-        self._searcher = Searcher(rooms.retrieval)
-        self._gatherer = Gatherer(self._searcher, Ranker(rooms.reranker, limits), planner or SingleShot(), limits)
-        models = Models(rooms.generation)
-        self._composer = Composer(rooms, limits, models)
+        self._searcher = Searcher(services.retrieval)
+        self._gatherer = Gatherer(self._searcher, Ranker(services.reranker, limits), planner or SingleShot(), limits)
+        models = Models(services.generation)
+        self._composer = Composer(services, limits, models)
         cache = AnswerCache(limits.cache_entries, limits.cache_bytes, limits.cache_s, time.monotonic)
         self._replay = Replay(cache, self._searcher, models, limits)
 

@@ -1,4 +1,4 @@
-"""What a question's focus may hold: the bounds that its filter has, before any room is asked."""
+"""What a question's focus may hold: the bounds that its filter has, before any service is asked."""
 
 import math
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from citemesh.client.types import SearchEvent
 from citemesh.errors import CiteMeshError
 from gateway.query.context import Scored
-from gateway.query.faults import is_rooms
+from gateway.query.faults import is_services
 from gateway.query.find import Ranker, Ranking
 from gateway.query.limits import Limits
 from gateway.query.plan import Plan
@@ -44,7 +44,7 @@ class Gatherer:
         try:
             return await self._hop(run, queries, findings, self._limits.hop_candidates)
         except CiteMeshError as error:
-            if not is_rooms(error):
+            if not is_services(error):
                 raise
             log.warning("a later hop can't be searched: %s", error)
             run.notices.append("fewer_hops")

@@ -37,8 +37,8 @@ def recent(past: Sequence[Exchange], budget: int) -> list[Exchange]:
         cost = tokens(exchange.question) + tokens(exchange.answer)
         if cost > budget:
             if not kept:
-                room = max(0, budget - tokens(exchange.question))
-                kept.append(Exchange(exchange.question, beginning(exchange.answer, room)))
+                service = max(0, budget - tokens(exchange.question))
+                kept.append(Exchange(exchange.question, beginning(exchange.answer, service)))
             break
         kept.append(exchange)
         budget -= cost

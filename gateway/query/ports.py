@@ -1,4 +1,4 @@
-"""What the flow needs of the other rooms, as small protocols; the client room's classes satisfy them."""
+"""What the flow needs of the other services, as small protocols; the client service's classes satisfy them."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -85,8 +85,8 @@ class RerankerPort(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Rooms:
-    """The rooms that one question passes through."""
+class Upstreams:
+    """The services that one question passes through."""
 
     tokenizer: TokenizerPort
     retrieval: RetrievalPort

@@ -23,7 +23,7 @@ class Run:
 
     Attributes:
         notices: what the gateway itself has to say at the end.
-        told: what other rooms said that a reader should know.
+        told: what other services said that a reader should know.
         sequences: by collection, the last change that its searches saw; None where they saw different ones.
         cached: whether the answer was kept from an earlier question, and what was said of that one.
         searches: how many were made.

@@ -28,7 +28,7 @@ class Found:
 
 
 class Searcher:
-    """Asks the retrieval room."""
+    """Asks the retrieval service."""
 
     def __init__(self, retrieval: RetrievalPort) -> None:
         self._retrieval = retrieval

@@ -11,18 +11,18 @@ BUFFER = 64
 
 async def events(work: Callable[[Emit], Awaitable[None]], buffer: int = BUFFER) -> AsyncGenerator[AskEvent]:
     """Runs ``work`` beside the reader, at most ``buffer`` events ahead of it. Closing the stream cancels the work."""
-    room = asyncio.Semaphore(buffer)
+    service = asyncio.Semaphore(buffer)
     queue: asyncio.Queue[AskEvent | None] = asyncio.Queue()
 
     async def emit(event: AskEvent) -> None:
-        await room.acquire()
+        await service.acquire()
         queue.put_nowait(event)
 
     task = asyncio.ensure_future(work(emit))
     task.add_done_callback(lambda _: queue.put_nowait(None))
     try:
         while (event := await queue.get()) is not None:
-            room.release()
+            service.release()
             yield event
         await task
     finally:

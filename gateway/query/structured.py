@@ -32,7 +32,7 @@ class Structured:
     async def ask(self, system: str, user: str, schema: dict[str, Any]) -> Any:
         """What the model writes, read as JSON.
 
-        Raises Unavailable, or another error of a room, where it can't, takes too long, or is cut off on the way.
+        Raises Unavailable, or another error of a service, where it can't, takes too long, or is cut off on the way.
         """
         try:
             async with asyncio.timeout(self._most_s):

@@ -37,7 +37,7 @@ class TokenVectors:
         try:
             part = cut(packed, span.start, span.end, len(text)) if packed else b""
         except ValueError:
-            return Candidate(name, text)  # a newer layout than this room knows: the reranker reads the text
+            return Candidate(name, text)  # a newer layout than this service knows: the reranker reads the text
         return Candidate(name, text, None, part, digest)
 
 

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from citemesh.errors import InvalidInput
-from citemesh.kit import deadline
+from citemesh.kit import call_context
 from gateway.rest.endpoint import Shape
 from gateway.rest.errors import Problem, problem
 
@@ -31,12 +31,12 @@ class CallContext:
             return await self._app(scope, receive, send)
         headers = Headers(scope=scope)
         try:
-            context = deadline.from_headers(headers, timeout_s(headers))
+            context = call_context.from_headers(headers, timeout_s(headers))
         except InvalidInput as error:
             told = problem(error)
             body = self._shape_of(scope["path"])(told)
             return await JSONResponse(body, told.status)(scope, receive, send)
-        with deadline.calling(context):
+        with call_context.calling(context):
             return await self._traced(scope, receive, send, headers)
 
     async def _traced(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:

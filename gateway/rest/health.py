@@ -6,16 +6,16 @@ from typing import Protocol
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-ROOMS = ("tokenizer", "retrieval", "generation", "reranker")
+SERVICES = ("tokenizer", "retrieval", "generation", "reranker")
 # Without search there is no answer at all; without the others there is a plainer one.
 NEEDED = "retrieval"
 
 
 class Probe(Protocol):
-    """Asks a room's health."""
+    """Asks a service's health."""
 
-    async def serving(self, room: str, timeout_s: float = 2.0) -> bool:
-        """True where the room says that it serves."""
+    async def serving(self, service: str, timeout_s: float = 2.0) -> bool:
+        """True where the service says that it serves."""
         ...
 
 
@@ -31,8 +31,8 @@ class HealthApi:
 
     async def ready(self, request: Request) -> Response:
         """``GET /readyz``: 200 where questions can be answered, 503 where not."""
-        states = await asyncio.gather(*(self._probe.serving(room) for room in ROOMS))
-        rooms = dict(zip(ROOMS, states, strict=True))
-        ready = rooms[NEEDED]
+        states = await asyncio.gather(*(self._probe.serving(service) for service in SERVICES))
+        services = dict(zip(SERVICES, states, strict=True))
+        ready = services[NEEDED]
         status = "ok" if all(states) else "degraded" if ready else "unavailable"
-        return JSONResponse({"status": status, "rooms": rooms}, 200 if ready else 503)
+        return JSONResponse({"status": status, "services": services}, 200 if ready else 503)

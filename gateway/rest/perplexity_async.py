@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from citemesh.errors import InvalidInput
-from citemesh.kit import deadline
+from citemesh.kit import call_context
 from gateway.jobs.job import Asked, Job
 from gateway.jobs.runner import Runner
 from gateway.jobs.store import NEWEST
@@ -85,9 +85,9 @@ class PerplexityAsyncApi:
         if len(key) > MOST_KEY:
             raise InvalidInput(KEY.name, f"has {len(key)} characters", f"use at most {MOST_KEY}")
         _check(asked)
-        reach = deadline.current().reach
+        scope = call_context.current().scope
         kept = Asked(
-            current_owner(), reach.header if reach else None, fields.MODEL.of(asked), str(request.base_url), asked, key
+            current_owner(), scope.header if scope else None, fields.MODEL.of(asked), str(request.base_url), asked, key
         )
         return JSONResponse(shown(await self._jobs.add(kept)))
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from citemesh.client import weave
+from citemesh.client import citation_markers
 from citemesh.client.types import AskEvent
 
 
@@ -16,19 +16,19 @@ class Mark:
 
 
 class Weaver:
-    """The client room's weaver, which also knows where in the text each number stands."""
+    """The client service's weaver, which also knows where in the text each number stands."""
 
     def __init__(self) -> None:
         self.marks: list[Mark] = []
         self.length = 0
-        self._weaver = weave.Weaver()
+        self._weaver = citation_markers.MarkerInserter()
 
     def feed(self, event: AskEvent) -> str:
         """Takes an event and returns the text that may go now."""
         return "".join(map(self._put, self._weaver.feed(event)))
 
-    def _put(self, piece: weave.Piece) -> str:
-        if isinstance(piece, weave.Marker):
+    def _put(self, piece: citation_markers.Piece) -> str:
+        if isinstance(piece, citation_markers.Marker):
             for number in piece.numbers:
                 self._mark(number)
             return str(piece)

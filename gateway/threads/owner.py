@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from citemesh.kit import deadline
+from citemesh.kit import call_context
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,4 +18,4 @@ NOBODY = Owner("", "")
 
 def current_owner() -> Owner:
     """Who makes the current call, as the identity policy established."""
-    return Owner(deadline.current_tenant(), deadline.current_subject())
+    return Owner(call_context.current_tenant(), call_context.current_subject())

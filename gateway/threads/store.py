@@ -46,7 +46,7 @@ class ThreadStore:
             if not thread_id:
                 table.add(connection, owner, name, turn.question)
             table.append(connection, table.find(connection, owner, name), text, self._bounds)
-            table.make_room(connection, owner, name, self._bounds)
+            table.make_service(connection, owner, name, self._bounds)
             return name
 
         return await self._database.write(work)
@@ -61,11 +61,11 @@ class ThreadStore:
         thread, texts = await self._database.write(work)
         return thread, tuple(map(codec.decode, texts))
 
-    async def room_for(self, owner: Owner, thread_id: str) -> None:
+    async def service_for(self, owner: Owner, thread_id: str) -> None:
         """Checks that a thread takes one more turn. Raises NotFound, PreconditionFailed."""
 
         def work(connection: sqlite3.Connection) -> None:
-            table.check_room(connection, table.find(connection, owner, thread_id), TURN_BYTES, self._bounds)
+            table.check_service(connection, table.find(connection, owner, thread_id), TURN_BYTES, self._bounds)
 
         await self._database.write(work)
 

@@ -56,7 +56,7 @@ def add(connection: sqlite3.Connection, owner: Owner, thread_id: str, title: str
 
 def append(connection: sqlite3.Connection, thread: Thread, text: str, bounds: Bounds) -> None:
     """A turn at a thread's end. Raises PreconditionFailed where the thread is full."""
-    check_room(connection, thread, len(text.encode()), bounds)
+    check_service(connection, thread, len(text.encode()), bounds)
     used = tick(connection)
     connection.execute(
         "INSERT INTO turns SELECT ?, coalesce(max(place), 0) + 1, ? FROM turns WHERE thread = ?",
@@ -68,7 +68,7 @@ def append(connection: sqlite3.Connection, thread: Thread, text: str, bounds: Bo
     )
 
 
-def check_room(connection: sqlite3.Connection, thread: Thread, size: int, bounds: Bounds) -> None:
+def check_service(connection: sqlite3.Connection, thread: Thread, size: int, bounds: Bounds) -> None:
     """Raises PreconditionFailed where a thread takes no turn of so many bytes more."""
     held = connection.execute("SELECT bytes FROM threads WHERE id = ?", (thread.thread_id,)).fetchone()[0]
     if thread.turns >= bounds.turns or held + size > bounds.thread_bytes:
@@ -82,7 +82,7 @@ def remove(connection: sqlite3.Connection, owner: Owner, thread_id: str) -> None
     connection.execute("DELETE FROM threads WHERE id = ?", (thread_id,))
 
 
-def make_room(connection: sqlite3.Connection, owner: Owner, keep: str, bounds: Bounds) -> None:
+def make_service(connection: sqlite3.Connection, owner: Owner, keep: str, bounds: Bounds) -> None:
     """Deletes an owner's threads, longest unused first, until it is within bounds; ``keep`` stays.
 
     Raises PreconditionFailed where that isn't enough: others of the tenant hold the rest, and theirs is not touched.

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from citemesh.client.types import Passage, Search, SearchAnswer, SearchFilter
 from citemesh.errors import CiteMeshError, NotSupported, PermissionDenied
-from gateway.query.faults import is_rooms
+from gateway.query.faults import is_services
 from gateway.query.ports import RetrievalPort
 
 log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ class WebSource(Protocol):
 
 
 class WithWeb:
-    """A RetrievalPort that asks the web for one collection's name, and the retrieval room for all others.
+    """A RetrievalPort that asks the web for one collection's name, and the retrieval service for all others.
 
     Args:
         name: the collection that stands for the web.
@@ -47,7 +47,7 @@ class WithWeb:
         try:
             passages = await self._web.search(search.query, search.filter, search.top_k)
         except CiteMeshError as error:
-            if not is_rooms(error):
+            if not is_services(error):
                 raise
             log.warning("the web can't be searched: %s", error)
             return SearchAnswer((), next(self._changes), (DOWN,))

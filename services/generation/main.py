@@ -1,4 +1,4 @@
-"""The generation room's process.
+"""The generation service's process.
 
 The model's worker processes import this module again, so it stays light: an engine is imported when it is chosen.
 """
@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from citemesh.api.generation.v1.generation_service_pb2_grpc import add_GenerationServiceServicer_to_server
-from citemesh.kit.server import Registration, Room, run_room
+from citemesh.kit.server import Registration, ServiceSpec, run_service
 from services.generation import metrics
 from services.generation.host import Host
 from services.generation.service import GenerationService
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 SERVICE = "citemesh.api.generation.v1.GenerationService"
 
 
-def build(settings: GenerationSettings) -> Room:
-    """Wire the room; nothing is loaded before its start."""
-    return room_of(Host(make_engine(settings), settings.max_requests), settings)
+def build(settings: GenerationSettings) -> ServiceSpec:
+    """Wire the service; nothing is loaded before its start."""
+    return service_of(Host(make_engine(settings), settings.max_requests), settings)
 
 
-def room_of(host: Host, settings: GenerationSettings) -> Room:
-    """Wire the room around a host."""
+def service_of(host: Host, settings: GenerationSettings) -> ServiceSpec:
+    """Wire the service around a host."""
     service = GenerationService(host, settings)
     metrics.observe(host)
-    return Room(
+    return ServiceSpec(
         name="generation",
         services=[Registration(SERVICE, lambda server: add_GenerationServiceServicer_to_server(service, server))],
         start=host.start,
@@ -67,7 +67,7 @@ def make_engine(settings: GenerationSettings) -> "GenerationEngine":
 
 def main() -> int:
     """Run until told to stop; return the exit status."""
-    return run_room(GenerationSettings, build)
+    return run_service(GenerationSettings, build)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from citemesh.api.generation.v1 import generation_service_pb2 as pb
 from citemesh.api.generation.v1.generation_service_pb2_grpc import GenerationServiceServicer
 from citemesh.errors import NotSupported
-from citemesh.kit.deadline import current_priority, remaining_s
+from citemesh.kit.call_context import current_priority, remaining_s
 from services.generation import convert, metrics
 from services.generation.host import Host
 from services.generation.settings import GenerationSettings

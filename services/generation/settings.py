@@ -1,16 +1,16 @@
-"""Settings of the generation room."""
+"""Settings of the generation service."""
 
 from typing import Literal
 
 from pydantic import Field
 
-from citemesh.kit.settings import RoomSettings, room_config
+from citemesh.kit.settings import ServiceSettings, service_config
 
 
-class GenerationSettings(RoomSettings):
+class GenerationSettings(ServiceSettings):
     """Which model runs on what, and how much may wait for it."""
 
-    model_config = room_config("generation")
+    model_config = service_config("generation")
 
     engine: Literal["vllm", "fake"] = Field(
         "vllm", description="What writes; fake needs no model and copies sentences from the prompt's sources."
@@ -28,7 +28,9 @@ class GenerationSettings(RoomSettings):
     default_max_tokens: int = Field(
         512, ge=1, le=1_000_000, description="Tokens written where a request sets no limit."
     )
-    threads: int = Field(1, ge=1, le=1024, description="CPU threads to write with; leave one core for the other rooms.")
+    threads: int = Field(
+        1, ge=1, le=1024, description="CPU threads to write with; leave one core for the other services."
+    )
     reading_threads: int = Field(
         0,
         ge=0,

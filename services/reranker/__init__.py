@@ -1,1 +1,1 @@
-"""The reranker room: how well passages fit a question, and how well they support a sentence."""
+"""The reranker service: how well passages fit a question, and how well they support a sentence."""

@@ -82,12 +82,14 @@ class TokenEncoder:
         whole = [whole_characters(text) for text in texts]
         encodings = self._tokenizer.encode_batch(whole, add_special_tokens=False)
         head = self._opening + self.tokens([prefix])[0]
-        room = self._max_tokens - len(head) - len(self._closing)
+        service = self._max_tokens - len(head) - len(self._closing)
         if first_only:
             for encoding in encodings:
-                encoding.truncate(room)
-        pieces = [_Piece(n, e.ids[i : i + room]) for n, e in enumerate(encodings) for i in range(0, len(e.ids), room)]
-        left = {n: -(-len(e.ids) // room) for n, e in enumerate(encodings)}
+                encoding.truncate(service)
+        pieces = [
+            _Piece(n, e.ids[i : i + service]) for n, e in enumerate(encodings) for i in range(0, len(e.ids), service)
+        ]
+        left = {n: -(-len(e.ids) // service) for n, e in enumerate(encodings)}
         parts: dict[int, list[Floats]] = {n: [] for n in left}
         for n, count in left.items():
             if not count:

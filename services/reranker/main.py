@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from citemesh.api.reranker.v1 import reranker_service_pb2_grpc as pb_grpc
-from citemesh.kit.server import Registration, Room, run_room
+from citemesh.kit.server import Registration, ServiceSpec, run_service
 from services.reranker.engine import Engine
 from services.reranker.metrics import observe_cache, observe_queue
 from services.reranker.pool import WorkPool
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 SERVICE = "citemesh.api.reranker.v1.RerankerService"
 
 
-def build(settings: RerankerSettings) -> Room:
-    """The room as the settings say; nothing is loaded before it starts."""
-    return room_of(engine_of(settings), WorkPool(settings.workers, settings.queue), settings)
+def build(settings: RerankerSettings) -> ServiceSpec:
+    """The service as the settings say; nothing is loaded before it starts."""
+    return service_of(engine_of(settings), WorkPool(settings.workers, settings.queue), settings)
 
 
-def room_of(engine: Engine, pool: WorkPool, settings: RerankerSettings) -> Room:
-    """The room around an engine and the pool that runs it."""
+def service_of(engine: Engine, pool: WorkPool, settings: RerankerSettings) -> ServiceSpec:
+    """The service around an engine and the pool that runs it."""
     observe_queue(lambda: pool.waiting)
     service = RerankerService(
         engine,
@@ -41,7 +41,7 @@ def room_of(engine: Engine, pool: WorkPool, settings: RerankerSettings) -> Room:
     async def healthy() -> bool:
         return pool.healthy
 
-    return Room(
+    return ServiceSpec(
         name="reranker",
         services=[Registration(SERVICE, lambda s: pb_grpc.add_RerankerServiceServicer_to_server(service, s))],
         start=lambda: asyncio.to_thread(engine.load),
@@ -89,7 +89,7 @@ def _network(settings: RerankerSettings) -> "Load":
 
 def main() -> int:
     """Serves until told to stop; returns the exit status."""
-    return run_room(RerankerSettings, build)
+    return run_service(RerankerSettings, build)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Metrics of the room. They hold counts and times, never a query or a text."""
+"""Metrics of the service. They hold counts and times, never a query or a text."""
 
 from collections.abc import Callable, Iterable
 

@@ -8,7 +8,7 @@ import grpc
 from citemesh.api.reranker.v1 import reranker_service_pb2 as pb
 from citemesh.api.reranker.v1 import reranker_service_pb2_grpc as pb_grpc
 from citemesh.kit import telemetry
-from citemesh.kit.deadline import current_priority, remaining_s
+from citemesh.kit.call_context import current_priority, remaining_s
 from services.reranker import convert
 from services.reranker.blend import rank
 from services.reranker.engine import Alive, Candidate, Engine, Stored

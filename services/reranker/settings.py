@@ -4,13 +4,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from citemesh.kit.settings import RoomSettings, room_config
+from citemesh.kit.settings import ServiceSettings, service_config
 
 
-class RerankerSettings(RoomSettings):
+class RerankerSettings(ServiceSettings):
     """What the reranker can be told."""
 
-    model_config = room_config("reranker")
+    model_config = service_config("reranker")
 
     engine: Literal["late", "cross", "fake"] = Field(
         "late",

@@ -2,7 +2,7 @@
 
 It stands between the services and the engine, so that no RPC can forget it: what a call may reach comes from the
 call's context, where the identity policy's word is, and never from the request. What it refuses reads the same
-whether the collection exists or not. Work of the room itself (the default collection at its start, token ids in the
+whether the collection exists or not. Work of the service itself (the default collection at its start, token ids in the
 background) goes to the engine directly; work that has lost its call reaches nothing.
 
 A replica that keeps a share of the collections also refuses what the mesh did not send to it on purpose: stored
@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from citemesh.errors import InvalidInput, NotFound, PermissionDenied, PreconditionFailed
-from citemesh.kit import deadline
-from citemesh.kit.reach import COLLECTION_HEADER
+from citemesh.kit import call_context
+from citemesh.kit.collection_scope import COLLECTION_HEADER
 from services.retrieval.engine import (
     Chunk,
     CollectionInfo,
@@ -34,7 +34,7 @@ _NAMED = 20
 
 
 class GuardedEngine:
-    """An engine that answers a call only within its reach.
+    """An engine that answers a call only within its scope.
 
     shard: number of this replica where the collections are spread over several; None where one keeps them all.
     """
@@ -44,75 +44,75 @@ class GuardedEngine:
         self._shard = shard
 
     async def create(self, name: str, embedding: Embedding) -> CollectionInfo:
-        """Makes a collection of a name within reach."""
-        async with self._reaching(name):
+        """Makes a collection of a name within scope."""
+        async with self._within_scope(name):
             return await self._engine.create(name, embedding)
 
     async def collection(self, name: str) -> CollectionInfo:
-        """Reads one within reach."""
-        async with self._reaching(name):
+        """Reads one within scope."""
+        async with self._within_scope(name):
             return await self._engine.collection(name)
 
     async def embedding(self, name: str) -> Embedding:
-        """What one within reach is fixed to."""
-        async with self._reaching(name):
+        """What one within scope is fixed to."""
+        async with self._within_scope(name):
             return await self._engine.embedding(name)
 
     async def collections(self, after: str, limit: int) -> tuple[CollectionInfo, ...]:
-        """Lists those within reach, as if there were no others."""
+        """Lists those within scope, as if there were no others."""
         self._require_shard()
-        reach = deadline.current_reach()
-        if reach.everything:
+        scope = call_context.current_scope()
+        if scope.everything:
             return await self._engine.collections(after, limit)
         found: list[CollectionInfo] = []
         while len(found) < limit:
             page = await self._engine.collections(after, _PAGE)
-            found += [info for info in page if reach.allows(info.name)]
+            found += [info for info in page if scope.allows(info.name)]
             if len(page) < _PAGE:
                 break
             after = page[-1].name
         return tuple(found[:limit])
 
     async def drop(self, name: str) -> int:
-        """Deletes one within reach."""
-        async with self._reaching(name):
+        """Deletes one within scope."""
+        async with self._within_scope(name):
             return await self._engine.drop(name)
 
     async def put(self, document: NewDocument) -> int:
-        """Stores a document in a collection within reach."""
-        async with self._reaching(document.info.collection):
+        """Stores a document in a collection within scope."""
+        async with self._within_scope(document.info.collection):
             return await self._engine.put(document)
 
     async def put_many(self, documents: Sequence[NewDocument]) -> int:
-        """Stores documents in a collection within reach."""
+        """Stores documents in a collection within scope."""
         names = tuple(dict.fromkeys(document.info.collection for document in documents))
-        async with self._reaching(*names):
+        async with self._within_scope(*names):
             return await self._engine.put_many(documents)
 
     async def document(self, collection: str, document_id: str, with_text: bool = True) -> tuple[DocumentInfo, str]:
-        """Reads a document of a collection within reach."""
-        async with self._reaching(collection):
+        """Reads a document of a collection within scope."""
+        async with self._within_scope(collection):
             return await self._engine.document(collection, document_id, with_text)
 
     async def documents(self, collection: str, after: str, limit: int, table_id: str = "") -> tuple[DocumentInfo, ...]:
-        """Lists documents of a collection within reach."""
-        async with self._reaching(collection):
+        """Lists documents of a collection within scope."""
+        async with self._within_scope(collection):
             return await self._engine.documents(collection, after, limit, table_id)
 
     async def delete(self, collection: str, document_ids: Sequence[str]) -> Deleted:
-        """Deletes documents of a collection within reach."""
-        async with self._reaching(collection):
+        """Deletes documents of a collection within scope."""
+        async with self._within_scope(collection):
             return await self._engine.delete(collection, document_ids)
 
     async def search(self, query: Query) -> Results:
-        """Searches a collection within reach."""
-        async with self._reaching(query.collection):
+        """Searches a collection within scope."""
+        async with self._within_scope(query.collection):
             return await self._engine.search(query)
 
     async def search_many(self, queries: Sequence[Query]) -> tuple[Results, ...]:
-        """Searches collections that are all within reach."""
+        """Searches collections that are all within scope."""
         names = tuple(dict.fromkeys(query.collection for query in queries))
-        async with self._reaching(*names):
+        async with self._within_scope(*names):
             return await self._engine.search_many(queries)
 
     async def without_tokens(self, digest: str, limit: int) -> tuple[Chunk, ...]:
@@ -124,11 +124,11 @@ class GuardedEngine:
         raise _refused("every collection")
 
     async def snapshot(self, collection: str) -> Copied:
-        """Copies a collection within reach, or all of them for who may reach all."""
+        """Copies a collection within scope, or all of them for who may reach all."""
         if collection:
-            async with self._reaching(collection):
+            async with self._within_scope(collection):
                 return await self._engine.snapshot(collection)
-        if not deadline.current_reach().everything:
+        if not call_context.current_scope().everything:
             raise _refused("every collection")
         self._require_shard()
         return await self._engine.snapshot(collection)
@@ -146,31 +146,31 @@ class GuardedEngine:
         return await self._engine.healthy()
 
     def require(self, *names: str) -> None:
-        """Raises PermissionDenied for a collection out of reach, and a named error for a call to another replica."""
-        reach = deadline.current_reach()
+        """Raises PermissionDenied for a collection out of scope, and a named error for a call to another replica."""
+        scope = call_context.current_scope()
         for name in names:
-            if not reach.allows(name):
+            if not scope.allows(name):
                 raise _refused(f"the collection {name[:80]!r}")
         for name in names:
             self._require_address(name)
 
     @asynccontextmanager
-    async def _reaching(self, *names: str) -> AsyncIterator[None]:
+    async def _within_scope(self, *names: str) -> AsyncIterator[None]:
         self.require(*names)
         try:
             yield
         except NotFound as error:
-            if error.kind != "collection" or deadline.current_reach().everything:
+            if error.kind != "collection" or call_context.current_scope().everything:
                 raise
             raise NotFound("collection", error.name, await self._remedy()) from None
 
     async def _remedy(self) -> str:
-        """Which collections there are, of those within reach."""
+        """Which collections there are, of those within scope."""
         names = ", ".join(info.name for info in await self.collections("", _NAMED))
         return f"there are: {names}" if names else "create one first"
 
     def _require_address(self, name: str) -> None:
-        addressed = deadline.current().collection
+        addressed = call_context.current().collection
         if addressed and addressed != name:
             fault = f"the call is addressed to {addressed[:80]!r} and asks for {name[:80]!r}"
             raise InvalidInput(COLLECTION_HEADER, fault, "make one call, or one stream, for each collection")
@@ -180,7 +180,7 @@ class GuardedEngine:
         self._require_shard()
 
     def _require_shard(self) -> None:
-        meant = deadline.current().shard
+        meant = call_context.current().shard
         if self._shard is not None and meant != str(self._shard):
             asked = meant[:20] or "none that it names"
             fault = f"this is replica {self._shard}, and the call was meant for {asked}"

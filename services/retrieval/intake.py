@@ -96,20 +96,20 @@ class _Stream:
         except IngestFault:
             await self._skip()
             raise
-        room = await self._intake.budget.take(header.size_bytes or self._intake.most_bytes)
+        service = await self._intake.budget.take(header.size_bytes or self._intake.most_bytes)
         try:
             data = await self._data(header)
         except BaseException:
-            room.give_back()
+            service.give_back()
             raise
-        room.shrink(len(data))
-        self._begin(Upload(header, data), room)
+        service.shrink(len(data))
+        self._begin(Upload(header, data), service)
 
-    def _begin(self, upload: Upload, room: Reservation) -> None:
+    def _begin(self, upload: Upload, service: Reservation) -> None:
         document = asyncio.create_task(self._ingest(upload))
         self._documents.add(document)
         document.add_done_callback(self._documents.discard)
-        document.add_done_callback(lambda _: room.give_back())
+        document.add_done_callback(lambda _: service.give_back())
 
     async def _ingest(self, upload: Upload) -> None:
         await self._report(Progress(upload.header.correlation_id, "received", upload.header.document_id))

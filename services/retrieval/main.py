@@ -1,4 +1,4 @@
-"""Wires the retrieval room: settings, engine, embedding, ingestion, services."""
+"""Wires the retrieval service: settings, engine, embedding, ingestion, services."""
 
 import asyncio
 import logging
@@ -11,7 +11,7 @@ from citemesh.api.retrieval.v1 import document_service_pb2_grpc as documents_grp
 from citemesh.api.retrieval.v1 import retrieval_service_pb2_grpc as search_grpc
 from citemesh.client.mesh import Mesh
 from citemesh.errors import AlreadyExists, NotFound
-from citemesh.kit.server import Registration, Room, run_room
+from citemesh.kit.server import Registration, ServiceSpec, run_service
 from services.retrieval.embedding.encoder import Encoder
 from services.retrieval.embedding.queue import EmbeddingQueue, Load
 from services.retrieval.engine import DEFAULT_COLLECTION, Engine
@@ -33,16 +33,16 @@ log = logging.getLogger(__name__)
 _API = "citemesh.api.retrieval.v1"
 
 
-def build(settings: RetrievalSettings) -> Room:
-    """The room as the settings say; nothing is loaded or opened before it starts."""
+def build(settings: RetrievalSettings) -> ServiceSpec:
+    """The service as the settings say; nothing is loaded or opened before it starts."""
     mesh = Mesh(settings.targets, _key(settings))
     tokenizer = MeshTokenizer(mesh) if "tokenizer" in settings.targets else NoTokenizer()
     parts = Parts(settings, engine_of(settings), tokenizer, mesh)
-    return Room("retrieval", registrations(parts, settings), parts.start, parts.stop, parts.healthy)
+    return ServiceSpec("retrieval", registrations(parts, settings), parts.start, parts.stop, parts.healthy)
 
 
 class Parts:
-    """What the room is made of, and the order in which it starts and stops."""
+    """What the service is made of, and the order in which it starts and stops."""
 
     def __init__(
         self, settings: RetrievalSettings, engine: Engine, tokenizer: PassageTokenizer, mesh: Mesh | None = None
@@ -93,7 +93,7 @@ class Parts:
 
 
 def registrations(parts: Parts, settings: RetrievalSettings) -> list[Registration]:
-    """The room's gRPC services."""
+    """The service's gRPC services."""
     search = RetrievalService(parts.guarded, parts.embeddings, settings.search_timeout_s)
     documents = DocumentService(parts.guarded, parts.intake, settings.max_message_mib << 20)
     collections = CollectionService(parts.guarded, parts.embeddings)
@@ -235,7 +235,7 @@ def reader_of(settings: RetrievalSettings) -> DocumentReader:
 
 def main() -> int:
     """Serves until told to stop; returns the exit status."""
-    return run_room(RetrievalSettings, build)
+    return run_service(RetrievalSettings, build)
 
 
 def _key(settings: RetrievalSettings) -> str:

@@ -1,14 +1,14 @@
-"""The tokenizer service as this room uses it: passages in portions, behind whoever waits for an answer."""
+"""The tokenizer service as this service uses it: passages in portions, behind whoever waits for an answer."""
 
 from collections.abc import Iterator, Sequence
 
 from citemesh.client.mesh import Mesh
-from citemesh.kit import deadline
+from citemesh.kit import call_context
 from services.retrieval.engine import TokenIds
 
 _TEXTS = 256
 _BYTES = 2 * 1024 * 1024
-_BACKGROUND = deadline.CallContext(priority=2)
+_BACKGROUND = call_context.CallContext(priority=2)
 
 
 class MeshTokenizer:
@@ -20,7 +20,7 @@ class MeshTokenizer:
     async def encode(self, texts: Sequence[str]) -> list[TokenIds]:
         """Ids of each text. Raises Unavailable, Overloaded, DeadlineExceeded."""
         found: list[TokenIds] = []
-        with deadline.calling(_BACKGROUND):
+        with call_context.calling(_BACKGROUND):
             for portion in _portions(texts):
                 answer = await self._mesh.tokenizer.encode(portion)
                 found += (TokenIds(ids, answer.digest) for ids in answer.sequences)

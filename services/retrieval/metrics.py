@@ -1,4 +1,4 @@
-"""Spans and metrics of the room. They hold counts and times, never a query or a text."""
+"""Spans and metrics of the service. They hold counts and times, never a query or a text."""
 
 from citemesh.kit import telemetry
 

@@ -129,7 +129,7 @@ class Pipeline:
     def _fitting(self) -> ChunkSize:
         """The size that is wanted, as far as the model reads so much."""
         encoder = self._embeddings.encoder
-        return self._size.within(encoder.room) if isinstance(encoder, LateEncoder) else self._size
+        return self._size.within(encoder.capacity) if isinstance(encoder, LateEncoder) else self._size
 
     async def _enriched(self, drafts: Sequence[Draft]) -> list[NewDocument]:
         """Vectors and token ids of the chunks of several documents, made at once."""

@@ -1,4 +1,4 @@
-"""The three gRPC services of the room: a call is checked and handed to the engine, its answer turned into messages."""
+"""The three gRPC services of retrieval: a call is checked and handed to the engine, its answer turned into messages."""
 
 import asyncio
 import time
@@ -17,7 +17,7 @@ from citemesh.api.retrieval.v1 import document_service_pb2_grpc as documents_grp
 from citemesh.api.retrieval.v1 import retrieval_service_pb2 as search_pb
 from citemesh.api.retrieval.v1 import retrieval_service_pb2_grpc as search_grpc
 from citemesh.errors import DeadlineExceeded, PreconditionFailed
-from citemesh.kit import deadline
+from citemesh.kit import call_context
 from services.retrieval import metrics
 from services.retrieval.convert import collections, documents, pages, passages, searches, vectors
 from services.retrieval.embedding.queue import EmbeddingQueue
@@ -41,7 +41,7 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
         query = searches.query(request)
         started = time.monotonic()
         try:
-            async with asyncio.timeout(deadline.remaining_s(self._timeout_s)):
+            async with asyncio.timeout(call_context.remaining_s(self._timeout_s)):
                 return passages.results(await self._found(query))
         except TimeoutError:
             raise DeadlineExceeded("the search was not done") from None
@@ -55,7 +55,7 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
         queries = searches.queries(request)
         started = time.monotonic()
         try:
-            async with asyncio.timeout(deadline.remaining_s(self._timeout_s)):
+            async with asyncio.timeout(call_context.remaining_s(self._timeout_s)):
                 found = await self._engine.search_many(await self._embedded(queries))
                 return passages.all_results(found)
         except TimeoutError:
@@ -67,7 +67,7 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
         """Embeds texts as documents or questions are."""
         texts, as_queries = vectors.texts(request)
         try:
-            async with asyncio.timeout(deadline.remaining_s(self._timeout_s)):
+            async with asyncio.timeout(call_context.remaining_s(self._timeout_s)):
                 return await self._vectors(texts, as_queries)
         except TimeoutError:
             raise DeadlineExceeded("the texts were not embedded") from None

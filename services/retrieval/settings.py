@@ -1,17 +1,17 @@
-"""Settings of the retrieval room: CITEMESH_RETRIEVAL_<NAME>."""
+"""Settings of the retrieval service: CITEMESH_RETRIEVAL_<NAME>."""
 
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, model_validator
 
-from citemesh.kit.settings import RoomSettings, room_config
+from citemesh.kit.settings import ServiceSettings, service_config
 
 
-class RetrievalSettings(RoomSettings):
+class RetrievalSettings(ServiceSettings):
     """What the retrieval service can be told."""
 
-    model_config = room_config("retrieval")
+    model_config = service_config("retrieval")
 
     engine: Literal["faiss", "milvus", "fake"] = Field(
         "faiss",

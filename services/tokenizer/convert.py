@@ -54,14 +54,14 @@ def check_split(request: pb.SplitRequest) -> None:
 def framed(tokens: Tokens, facts: Facts, add_special_tokens: bool, max_tokens: int) -> tuple[Tokens, bool]:
     """Return tokens with the model's start and end tokens where wanted, cut to max_tokens; and whether it was cut."""
     prefix, suffix = (facts.prefix, facts.suffix) if add_special_tokens else ((), ())
-    room = max(0, max_tokens - len(prefix) - len(suffix)) if max_tokens else len(tokens.ids)
-    spans = tokens.spans[:room]
+    capacity = max(0, max_tokens - len(prefix) - len(suffix)) if max_tokens else len(tokens.ids)
+    spans = tokens.spans[:capacity]
     if tokens.spans:
         end = spans[-1][1] if spans else 0
         spans = [*((0, 0) for _ in prefix), *spans, *((end, end) for _ in suffix)]
-    ids = [*prefix, *tokens.ids[:room], *suffix]
+    ids = [*prefix, *tokens.ids[:capacity], *suffix]
     ids = ids[:max_tokens] if max_tokens else ids
-    return Tokens(ids, spans[: len(ids)], tokens.unknown), len(tokens.ids) > room
+    return Tokens(ids, spans[: len(ids)], tokens.unknown), len(tokens.ids) > capacity
 
 
 def check_specials(facts: Facts, add_special_tokens: bool, max_tokens: int) -> None:

@@ -1,4 +1,4 @@
-"""The tokenizer room's process."""
+"""The tokenizer service's process."""
 
 import asyncio
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from citemesh.api.tokenizer.v1.tokenizer_service_pb2_grpc import add_TokenizerServiceServicer_to_server
-from citemesh.kit.server import Registration, Room, run_room
+from citemesh.kit.server import Registration, ServiceSpec, run_service
 from services.tokenizer.metrics import observe
 from services.tokenizer.pool import Limits, Pool
 from services.tokenizer.registry import Registry
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 SERVICE = "citemesh.api.tokenizer.v1.TokenizerService"
 
 
-def build(settings: TokenizerSettings) -> Room:
-    """Wire the room; nothing is loaded before its start."""
+def build(settings: TokenizerSettings) -> ServiceSpec:
+    """Wire the service; nothing is loaded before its start."""
     registry = Registry()
     pool = Pool(
         Limits(settings.threads, settings.max_waiting, settings.max_waiting_characters, settings.step_characters)
@@ -36,7 +36,7 @@ def build(settings: TokenizerSettings) -> Room:
         return pool.running
 
     add = Registration(SERVICE, lambda server: add_TokenizerServiceServicer_to_server(service, server))
-    return Room(name="tokenizer", services=[add], start=start, stop=pool.stop, healthy=healthy)
+    return ServiceSpec(name="tokenizer", services=[add], start=start, stop=pool.stop, healthy=healthy)
 
 
 def load_engines(settings: TokenizerSettings) -> "Sequence[TokenizerEngine]":
@@ -54,7 +54,7 @@ def load_engines(settings: TokenizerSettings) -> "Sequence[TokenizerEngine]":
 
 def main() -> int:
     """Run until told to stop; return the exit status."""
-    return run_room(TokenizerSettings, build)
+    return run_service(TokenizerSettings, build)
 
 
 if __name__ == "__main__":

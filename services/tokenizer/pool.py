@@ -159,10 +159,10 @@ class Pool:
         return []
 
     def _company(self, first: Job, queue: deque[Job]) -> list[Job]:
-        room = self._limits.step_characters - first.characters
+        service = self._limits.step_characters - first.characters
         company: list[Job] = []
-        while isinstance(first, Encode) and queue and room >= queue[0].characters and first.alike(queue[0]):
-            room -= queue[0].characters + 1
+        while isinstance(first, Encode) and queue and service >= queue[0].characters and first.alike(queue[0]):
+            service -= queue[0].characters + 1
             company.append(queue.popleft())
         return company
 

@@ -6,7 +6,7 @@ from typing import Any, NoReturn, TypeVar
 from citemesh.api.tokenizer.v1 import tokenizer_service_pb2 as pb
 from citemesh.api.tokenizer.v1.tokenizer_service_pb2_grpc import TokenizerServiceServicer
 from citemesh.errors import NotSupported
-from citemesh.kit.deadline import current_priority, remaining_s
+from citemesh.kit.call_context import current_priority, remaining_s
 from services.tokenizer import convert
 from services.tokenizer.engine import TokenizerEngine, Tokens
 from services.tokenizer.pool import Pool

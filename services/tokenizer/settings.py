@@ -1,17 +1,17 @@
-"""Settings of the tokenizer room."""
+"""Settings of the tokenizer service."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 from pydantic_settings import NoDecode
 
-from citemesh.kit.settings import RoomSettings, room_config
+from citemesh.kit.settings import ServiceSettings, service_config
 
 
-class TokenizerSettings(RoomSettings):
+class TokenizerSettings(ServiceSettings):
     """Which tokenizers, and how much work may wait for them."""
 
-    model_config = room_config("tokenizer")
+    model_config = service_config("tokenizer")
 
     engine: Literal["hf", "fake"] = Field("hf", description="What tokenizes; fake needs no files: a token is a byte.")
     models: Annotated[tuple[str, ...], NoDecode] = Field(

@@ -98,10 +98,10 @@ class Encode(Job):
         parts: list[Part] = []
         if not self.complete:
             parts.append(self._next(size))
-        room = size - sum(len(part.text) for part in parts)
-        while not self.complete and self._start == 0 and len(self._texts[self._number]) < room:
-            parts.append(self._next(room))
-            room -= len(parts[-1].text) + 1
+        service = size - sum(len(part.text) for part in parts)
+        while not self.complete and self._start == 0 and len(self._texts[self._number]) < service:
+            parts.append(self._next(service))
+            service -= len(parts[-1].text) + 1
         return parts
 
     def put(self, part: Part, found: Tokens) -> None:

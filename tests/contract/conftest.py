@@ -1,4 +1,4 @@
-"""What the suites of the retrieval engines share. Suites of other rooms have an engine of their own by this name."""
+"""What the suites of the retrieval engines share. Suites of other services have an engine of their own by this name."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -13,7 +13,7 @@ from citemesh.models import byte_vocabulary
 from services.generation.engine import GenerationEngine
 from services.generation.engines.fake import FakeEngine, Faults
 from services.generation.host import Host
-from services.generation.main import room_of
+from services.generation.main import service_of
 from services.generation.settings import GenerationSettings
 
 MODELS = Path("~/.cache/citemesh/models").expanduser()
@@ -47,7 +47,7 @@ def prompt_of(kind: str, text: str) -> tuple[int, ...]:
 async def serving(host: Host, folder: Path, **changes: Any) -> AsyncIterator[GenerationSettings]:
     """Serves a host's engine on a socket."""
     settings = GenerationSettings(engine="fake", listen=f"unix:{folder / 'g.sock'}", drain_s=1, **changes)
-    server = Server(room_of(host, settings), settings)
+    server = Server(service_of(host, settings), settings)
     await server.start()
     try:
         yield settings

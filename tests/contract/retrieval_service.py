@@ -14,7 +14,7 @@ from citemesh.client.types import IngestProgress, Upload
 from citemesh.errors import (
     Unavailable,
 )
-from citemesh.kit.server import Room, Server
+from citemesh.kit.server import Server, ServiceSpec
 from services.retrieval import main
 from services.retrieval.engine import TokenIds
 from services.retrieval.settings import RetrievalSettings
@@ -85,8 +85,8 @@ class Service:
 async def serving(settings: RetrievalSettings) -> AsyncIterator[Service]:
     tokenizer = WordTokenizer()
     parts = main.Parts(settings, main.engine_of(settings), tokenizer)
-    room = Room("retrieval", main.registrations(parts, settings), parts.start, parts.stop, parts.healthy)
-    server = Server(room, settings)
+    service_name = ServiceSpec("retrieval", main.registrations(parts, settings), parts.start, parts.stop, parts.healthy)
+    server = Server(service_name, settings)
     service = Service(settings, parts, tokenizer)
     try:
         await server.start()

@@ -1,4 +1,4 @@
-"""A key that may reach some collections reaches no other, by any field of any RPC of the retrieval room.
+"""A key that may reach some collections reaches no other, by any field of any RPC of the retrieval service.
 
 The policy says what a key may reach in `x-citemesh-collections`; these tests say it in the policy's place.
 """
@@ -26,8 +26,8 @@ from citemesh.api.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServic
 from citemesh.client import Mesh
 from citemesh.client.types import Search, Upload
 from citemesh.errors import InvalidInput, PermissionDenied, PreconditionFailed
-from citemesh.kit import deadline
-from citemesh.kit.server import Room, Server
+from citemesh.kit import call_context
+from citemesh.kit.server import Server, ServiceSpec
 from services.retrieval import main
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.tokens import NoTokenizer
@@ -39,7 +39,7 @@ FORBIDDEN = ("theirs", "default", "no-such-collection", "mine2", "team", "")
 
 @pytest.fixture
 async def address(tmp_path: Path) -> AsyncIterator[str]:
-    """A room with the collections default, mine, theirs and team-1, each with one document of the same id."""
+    """A service with the collections default, mine, theirs and team-1, each with one document of the same id."""
     async for listen in running(tmp_path):
         async with Mesh({"retrieval": listen}) as mesh:
             for name in ("mine", "theirs", "team-1"):
@@ -61,7 +61,9 @@ async def running(folder: Path, shard: int | None = None) -> AsyncIterator[str]:
         shard=shard,
     )
     parts = main.Parts(settings, main.engine_of(settings), NoTokenizer())
-    server = Server(Room("r", main.registrations(parts, settings), parts.start, parts.stop, parts.healthy), settings)
+    server = Server(
+        ServiceSpec("r", main.registrations(parts, settings), parts.start, parts.stop, parts.healthy), settings
+    )
     await server.start()
     try:
         yield settings.address
@@ -271,10 +273,10 @@ async def test_an_empty_reach_is_none(address: str) -> None:
     assert caught.value.code() is grpc.StatusCode.PERMISSION_DENIED
 
 
-async def test_the_client_room_passes_the_reach_on(address: str) -> None:
+async def test_the_client_service_passes_the_reach_on(address: str) -> None:
     """As the gateway does for its callers."""
     async with Mesh({"retrieval": address}) as mesh:
-        with deadline.calling(deadline.from_headers(dict(MINE), 10)):
+        with call_context.calling(call_context.from_headers(dict(MINE), 10)):
             assert await mesh.retrieval.search("marigold", "mine")
             with pytest.raises(PermissionDenied):
                 await mesh.retrieval.search("marigold", "theirs")

@@ -1,4 +1,4 @@
-"""One question through all five rooms, each its own gRPC server with its fake engine, on unix sockets."""
+"""One question through all five services, each its own gRPC server with its fake engine, on unix sockets."""
 
 import asyncio
 import shutil
@@ -24,18 +24,18 @@ from citemesh.client.types import (
     Upload,
 )
 from citemesh.errors import InvalidInput, NotFound, Unavailable
-from citemesh.kit.server import Room, Server
-from citemesh.kit.settings import RoomSettings
-from gateway.main import build as gateway_room
+from citemesh.kit.server import Server, ServiceSpec
+from citemesh.kit.settings import ServiceSettings
+from gateway.main import build as gateway_service
 from gateway.settings import GatewaySettings
-from services.generation.main import build as generation_room
+from services.generation.main import build as generation_service
 from services.generation.settings import GenerationSettings
-from services.reranker.main import build as reranker_room
+from services.reranker.main import build as reranker_service
 from services.reranker.service import RerankerService
 from services.reranker.settings import RerankerSettings
-from services.retrieval.main import build as retrieval_room
+from services.retrieval.main import build as retrieval_service
 from services.retrieval.settings import RetrievalSettings
-from services.tokenizer.main import build as tokenizer_room
+from services.tokenizer.main import build as tokenizer_service
 from services.tokenizer.settings import TokenizerSettings
 
 PUMP = """# Pump manual
@@ -55,7 +55,7 @@ ASKED = "At what pressure does the main pump run?"
 
 @dataclass
 class Stack:
-    """Five rooms that run, and a client to all of them."""
+    """Five services that run, and a client to all of them."""
 
     servers: dict[str, Server]
     client: Mesh
@@ -77,36 +77,36 @@ async def stack(
     gateway: dict[str, Any] | None = None,
     reranker: dict[str, Any] | None = None,
 ) -> AsyncIterator[Stack]:
-    """Runs the rooms for the block."""
+    """Runs the services for the block."""
     folder = Path(tempfile.mkdtemp(prefix="cm"))
     shared: dict[str, Any] = {"state_dir": folder, "drain_s": 0.2}
     tokenizer = TokenizerSettings(engine="fake", **shared)
     retrieval = RetrievalSettings(
         engine="fake", embedding_engine="fake", readers=0, targets={"tokenizer": tokenizer.address}, **shared
     )
-    rooms: dict[str, tuple[Room, RoomSettings]] = {
-        "tokenizer": (tokenizer_room(tokenizer), tokenizer),
-        "retrieval": (retrieval_room(retrieval), retrieval),
+    service_names: dict[str, tuple[ServiceSpec, ServiceSettings]] = {
+        "tokenizer": (tokenizer_service(tokenizer), tokenizer),
+        "retrieval": (retrieval_service(retrieval), retrieval),
     }
     writing = GenerationSettings(engine="fake", **shared, **(generation or {}))
-    rooms["generation"] = (generation_room(writing), writing)
+    service_names["generation"] = (generation_service(writing), writing)
     judging = RerankerSettings(engine="fake", **shared, **(reranker or {}))
-    rooms["reranker"] = (reranker_room(judging), judging)
+    service_names["reranker"] = (reranker_service(judging), judging)
     door = GatewaySettings(**shared, **(gateway or {}))
-    rooms["gateway"] = (gateway_room(door), door)
+    service_names["gateway"] = (gateway_service(door), door)
     async with AsyncExitStack() as ends:
         ends.callback(shutil.rmtree, folder, ignore_errors=True)
-        servers = {name: Server(room, settings) for name, (room, settings) in rooms.items()}
+        servers = {name: Server(service_name, settings) for name, (service_name, settings) in service_names.items()}
         for server in servers.values():
             await server.start()
             ends.push_async_callback(server.stop)
-        targets = {name: settings.address for name, (_, settings) in rooms.items()}
+        targets = {name: settings.address for name, (_, settings) in service_names.items()}
         client = await ends.enter_async_context(Mesh(targets))
         http = httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(uds=door.http_socket), base_url="http://gateway")
         yield Stack(servers, client, await ends.enter_async_context(http))
 
 
-async def check(rooms: Stack, said: list[AskEvent]) -> tuple[str, DoneEvent]:
+async def check(service_names: Stack, said: list[AskEvent]) -> tuple[str, DoneEvent]:
     """Every sentence is accounted for, and every citation's span, read back, is the very text."""
     answer = "".join(event.text for event in said if isinstance(event, DeltaEvent))
     sources = {s.number: s for event in said if isinstance(event, SourcesEvent) for s in event.sources}
@@ -117,7 +117,7 @@ async def check(rooms: Stack, said: list[AskEvent]) -> tuple[str, DoneEvent]:
             at = event.sentence.end
             for citation in event.citations:
                 span = citation.location.span
-                _, text = await rooms.client.documents.get(citation.document_id, citation.collection, span)
+                _, text = await service_names.client.documents.get(citation.document_id, citation.collection, span)
                 assert text == citation.quote
                 assert sources[citation.number].document_id == citation.document_id
     assert at == len(answer)
@@ -126,20 +126,20 @@ async def check(rooms: Stack, said: list[AskEvent]) -> tuple[str, DoneEvent]:
 
 
 async def test_a_question_is_answered_with_exact_citations() -> None:
-    async with stack() as rooms:
-        pump = await rooms.ingest("pump.md", PUMP)
-        await rooms.ingest("whales.md", WHALES)
-        said = await rooms.ask(ASKED)
-        answer, done = await check(rooms, said)
+    async with stack() as service_names:
+        pump = await service_names.ingest("pump.md", PUMP)
+        await service_names.ingest("whales.md", WHALES)
+        said = await service_names.ask(ASKED)
+        answer, done = await check(service_names, said)
         assert "The main pump runs at a pressure of 40 bar." in answer
         assert len([event for event in said if isinstance(event, DeltaEvent)]) > 1
         cited = [c for event in said if isinstance(event, CitationEvent) for c in event.citations]
         assert any(c.document_id == pump and "40 bar" in c.quote for c in cited)
         assert (done.finish, done.mode, done.model, done.notice) == ("complete", "generated", "fake-copier", "")
 
-        await rooms.client.documents.delete([pump])
-        said = await rooms.ask(ASKED)
-        await check(rooms, said)
+        await service_names.client.documents.delete([pump])
+        said = await service_names.ask(ASKED)
+        await check(service_names, said)
         sources = [s for event in said if isinstance(event, SourcesEvent) for s in event.sources]
         assert pump not in [source.document_id for source in sources]
 
@@ -149,45 +149,45 @@ async def test_an_answer_is_given_again_until_its_collection_changes() -> None:
         assert isinstance(said[-1], DoneEvent)
         return said[-1]
 
-    async with stack() as rooms:
-        await rooms.ingest("pump.md", PUMP)
-        first, second = await rooms.ask(ASKED), await rooms.ask(ASKED.lower())
+    async with stack() as service_names:
+        await service_names.ingest("pump.md", PUMP)
+        first, second = await service_names.ask(ASKED), await service_names.ask(ASKED.lower())
         assert (done(first).cached, done(second).cached) == (False, True)
-        assert (await check(rooms, first))[0] == (await check(rooms, second))[0]
+        assert (await check(service_names, first))[0] == (await check(service_names, second))[0]
         assert [event for event in first if isinstance(event, CitationEvent)] == [
             event for event in second if isinstance(event, CitationEvent)
         ]
-        assert not done(await rooms.ask(ASKED, skip_cache=True)).cached
-        await rooms.client.collections.create("sea")
-        await rooms.ingest("whales.md", WHALES, "sea")
-        assert done(await rooms.ask(ASKED)).cached
-        both = [await rooms.ask(ASKED, more_collections=("sea",)) for _ in range(2)]
+        assert not done(await service_names.ask(ASKED, skip_cache=True)).cached
+        await service_names.client.collections.create("sea")
+        await service_names.ingest("whales.md", WHALES, "sea")
+        assert done(await service_names.ask(ASKED)).cached
+        both = [await service_names.ask(ASKED, more_collections=("sea",)) for _ in range(2)]
         assert [done(said).cached for said in both] == [False, True]
-        await rooms.ingest("pump.zh.md", CHINESE, "sea")
-        assert done(await rooms.ask(ASKED)).cached
-        assert not done(await rooms.ask(ASKED, more_collections=("sea",))).cached
-        await rooms.ingest("whales.md", WHALES)
-        assert not done(await rooms.ask(ASKED)).cached
+        await service_names.ingest("pump.zh.md", CHINESE, "sea")
+        assert done(await service_names.ask(ASKED)).cached
+        assert not done(await service_names.ask(ASKED, more_collections=("sea",))).cached
+        await service_names.ingest("whales.md", WHALES)
+        assert not done(await service_names.ask(ASKED)).cached
 
 
-async def test_a_thread_goes_through_all_rooms() -> None:
-    async with stack() as rooms:
-        await rooms.ingest("pump.md", PUMP)
-        await rooms.ingest("whales.md", WHALES)
-        first = (await rooms.ask("When was the Acme pump built?", start_thread=True))[-1]
+async def test_a_thread_goes_through_all_services() -> None:
+    async with stack() as service_names:
+        await service_names.ingest("pump.md", PUMP)
+        await service_names.ingest("whales.md", WHALES)
+        first = (await service_names.ask("When was the Acme pump built?", start_thread=True))[-1]
         assert isinstance(first, DoneEvent)
-        said = await rooms.ask("How often does it need oil?", thread_id=first.thread_id)
-        _, done = await check(rooms, said)
+        said = await service_names.ask("How often does it need oil?", thread_id=first.thread_id)
+        _, done = await check(service_names, said)
         assert isinstance(said[0], PlanEvent)
         assert said[0].question == "How often does Acme need oil?"
         assert done.thread_id == first.thread_id
 
 
 async def test_chinese_has_its_citations() -> None:
-    async with stack() as rooms:
-        document = await rooms.ingest("pump.zh.md", CHINESE)
-        said = await rooms.ask("主水泵的工作压力是多少？")
-        answer, _ = await check(rooms, said)
+    async with stack() as service_names:
+        document = await service_names.ingest("pump.zh.md", CHINESE)
+        said = await service_names.ask("主水泵的工作压力是多少？")
+        answer, _ = await check(service_names, said)
         assert "主水泵的工作压力是四十巴。" in answer
         cited = [c for event in said if isinstance(event, CitationEvent) for c in event.citations]
         assert any(c.document_id == document and "四十巴" in c.quote for c in cited)
@@ -205,96 +205,96 @@ async def test_the_rerankers_own_setting_decides_whether_it_orders(
         return await asked(self, request, context)
 
     monkeypatch.setattr(RerankerService, "Rerank", counted)
-    async with stack(reranker={"blend_weight": share}) as rooms:
-        await rooms.ingest("pump.md", PUMP)
+    async with stack(reranker={"blend_weight": share}) as service_names:
+        await service_names.ingest("pump.md", PUMP)
         for question in (ASKED, "When was the pump built?"):
-            assert isinstance((await rooms.ask(question))[-1], DoneEvent)
-        found = await rooms.client.query.search(ASKED)
+            assert isinstance((await service_names.ask(question))[-1], DoneEvent)
+        found = await service_names.client.query.search(ASKED)
         assert "40 bar" in found[0].text
     assert len(calls) == 3 * reranked
 
 
 async def test_stored_ids_reach_the_prompt() -> None:
-    async with stack() as rooms:
-        await rooms.ingest("pump.md", PUMP)
-        passages = await rooms.client.retrieval.search(ASKED, with_token_ids=True)
-        model = (await rooms.client.generation.list())[0]
+    async with stack() as service_names:
+        await service_names.ingest("pump.md", PUMP)
+        passages = await service_names.client.retrieval.search(ASKED, with_token_ids=True)
+        model = (await service_names.client.generation.list())[0]
         assert {passage.tokenizer_digest for passage in passages} == {model.tokenizer_digest}
-        done = (await rooms.ask(ASKED))[-1]
+        done = (await service_names.ask(ASKED))[-1]
         assert isinstance(done, DoneEvent)
         assert done.usage.prompt_tokens > sum(len(passage.token_ids) for passage in passages)
 
 
 async def test_an_empty_store_has_no_sources_and_an_unknown_collection_is_not_found() -> None:
-    async with stack() as rooms:
-        said = await rooms.ask("anything at all?")
+    async with stack() as service_names:
+        said = await service_names.ask("anything at all?")
         assert isinstance(said[-1], DoneEvent)
         assert said[-1].finish == "no_sources"
         with pytest.raises(NotFound, match="nope"):
-            await rooms.ask(ASKED, collection="nope")
+            await service_names.ask(ASKED, collection="nope")
         with pytest.raises(InvalidInput):
-            await rooms.ask("x" * 1_000_000)
-        reply = await rooms.http.post("/v1/query", json={"query": ASKED, "collection": "nope"})
+            await service_names.ask("x" * 1_000_000)
+        reply = await service_names.http.post("/v1/query", json={"query": ASKED, "collection": "nope"})
         assert reply.status_code == 404
 
 
 async def test_a_model_that_dies_on_the_way_leaves_an_answer() -> None:
-    async with stack({"fake_die_after": 3, "exit_on_engine_death": False}) as rooms:
-        await rooms.ingest("pump.md", PUMP)
-        said = await rooms.ask(ASKED)
-        answer, done = await check(rooms, said)
+    async with stack({"fake_die_after": 3, "exit_on_engine_death": False}) as service_names:
+        await service_names.ingest("pump.md", PUMP)
+        said = await service_names.ask(ASKED)
+        answer, done = await check(service_names, said)
         assert done.finish == "interrupted"
         assert "40 bar" in answer
-        again = await rooms.ask(ASKED)
-        answer, done = await check(rooms, again)
+        again = await service_names.ask(ASKED)
+        answer, done = await check(service_names, again)
         assert (done.finish, done.mode) == ("complete", "extractive")
         assert "not available" in done.notice
         assert "40 bar" in answer
 
 
 @pytest.mark.parametrize("gone", ["generation", "reranker", "tokenizer"])
-async def test_a_room_that_is_gone_makes_a_plainer_answer(gone: str) -> None:
-    async with stack() as rooms:
-        await rooms.ingest("pump.md", PUMP)
-        await rooms.servers[gone].stop()
+async def test_a_service_that_is_gone_makes_a_plainer_answer(gone: str) -> None:
+    async with stack() as service_names:
+        await service_names.ingest("pump.md", PUMP)
+        await service_names.servers[gone].stop()
         async with asyncio.timeout(5):
-            said = await rooms.ask(ASKED)
-        answer, done = await check(rooms, said)
+            said = await service_names.ask(ASKED)
+        answer, done = await check(service_names, said)
         assert "40 bar" in answer
         assert done.notice
 
 
 async def test_without_retrieval_there_is_a_prompt_error() -> None:
-    async with stack() as rooms:
-        await rooms.servers["retrieval"].stop()
+    async with stack() as service_names:
+        await service_names.servers["retrieval"].stop()
         async with asyncio.timeout(5):
             with pytest.raises(Unavailable):
-                await rooms.ask(ASKED)
-            assert (await rooms.http.get("/readyz")).status_code == 503
+                await service_names.ask(ASKED)
+            assert (await service_names.http.get("/readyz")).status_code == 503
 
 
-async def test_hanging_up_ends_the_work_in_the_last_room() -> None:
-    async with stack({"fake_delay_s": 0.2}) as rooms:
-        await rooms.ingest("pump.md", PUMP)
-        call = asyncio.create_task(rooms.ask(ASKED))
-        await until(rooms, running=1)
+async def test_hanging_up_ends_the_work_in_the_last_service() -> None:
+    async with stack({"fake_delay_s": 0.2}) as service_names:
+        await service_names.ingest("pump.md", PUMP)
+        call = asyncio.create_task(service_names.ask(ASKED))
+        await until(service_names, running=1)
         call.cancel()
         await asyncio.wait({call})
-        await until(rooms, running=0)
+        await until(service_names, running=0)
 
 
 @pytest.mark.slow
 async def test_a_crowd_gets_right_answers() -> None:
-    async with stack() as rooms:
-        await rooms.ingest("pump.md", PUMP)
-        await rooms.ingest("whales.md", WHALES)
+    async with stack() as service_names:
+        await service_names.ingest("pump.md", PUMP)
+        await service_names.ingest("whales.md", WHALES)
         asked = [ASKED, "What does a blue whale eat every day?"] * 16
-        for question, said in zip(asked, await asyncio.gather(*map(rooms.ask, asked)), strict=True):
-            answer, _ = await check(rooms, said)
+        for question, said in zip(asked, await asyncio.gather(*map(service_names.ask, asked)), strict=True):
+            answer, _ = await check(service_names, said)
             assert ("krill" if "whale" in question else "40 bar") in answer
 
 
-async def until(rooms: Stack, running: int) -> None:
+async def until(service_names: Stack, running: int) -> None:
     async with asyncio.timeout(10):
-        while (await rooms.client.generation.list())[0].running_requests != running:
+        while (await service_names.client.generation.list())[0].running_requests != running:
             await asyncio.sleep(0.02)

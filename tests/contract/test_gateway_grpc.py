@@ -14,8 +14,8 @@ from citemesh.api.query.v1.query_service_pb2_grpc import QueryServiceStub
 from citemesh.api.query.v1.thread_service_pb2_grpc import ThreadServiceStub
 from citemesh.client.types import AskEvent, DeltaEvent, FollowUpsEvent, MetadataCondition, Question, SearchFilter
 from citemesh.errors import DeadlineExceeded, InvalidInput, NotFound, Overloaded, Unavailable
-from citemesh.kit import deadline
-from tests.contract.gateway_room import Running, gateway
+from citemesh.kit import call_context
+from tests.contract.gateway_service import Running, gateway
 from tests.unit.gateway import fakes
 
 ASKED = "At what pressure does the pump run?"
@@ -99,7 +99,7 @@ async def test_bad_questions_name_the_field(question: str) -> None:
         assert refused.value.field == "question"
 
 
-async def test_errors_of_the_rooms_come_through() -> None:
+async def test_errors_of_the_services_come_through() -> None:
     mesh = fakes.Mesh()
     async with gateway(mesh) as running:
         for error in (NotFound("collection", "nope"), Unavailable("retrieval")):
@@ -245,8 +245,8 @@ async def test_priority_takes_its_own_line() -> None:
                 await asyncio.sleep(0.01)
         with pytest.raises(Overloaded):
             await ask(running)
-        batch = deadline.CallContext(asyncio.get_running_loop().time() + 0.3, priority=1)
-        with deadline.calling(batch), pytest.raises(DeadlineExceeded):
+        batch = call_context.CallContext(asyncio.get_running_loop().time() + 0.3, priority=1)
+        with call_context.calling(batch), pytest.raises(DeadlineExceeded):
             await ask(running)
         holding.cancel()
         await asyncio.wait({holding})

@@ -11,7 +11,7 @@ import openai
 import pytest
 
 from citemesh.errors import NotFound, Overloaded, PreconditionFailed, Unavailable
-from tests.contract.gateway_room import Running, gateway, transport_to
+from tests.contract.gateway_service import Running, gateway, transport_to
 from tests.unit.gateway import fakes
 
 ASKED = "At what pressure does the pump run?"
@@ -22,8 +22,8 @@ MESSAGES: Any = [{"role": "user", "content": ASKED}]
 
 @pytest.fixture
 async def running() -> AsyncIterator[Running]:
-    async with gateway() as room:
-        yield room
+    async with gateway() as service:
+        yield service
 
 
 def client_of(running: Running) -> openai.AsyncOpenAI:
@@ -170,7 +170,11 @@ async def test_health(running: Running) -> None:
     assert (await running.http.get("/readyz")).json()["status"] == "ok"
     running.neighbours.down = {"generation"}
     reply = await running.http.get("/readyz")
-    assert (reply.status_code, reply.json()["status"], reply.json()["rooms"]["generation"]) == (200, "degraded", False)
+    assert (reply.status_code, reply.json()["status"], reply.json()["services"]["generation"]) == (
+        200,
+        "degraded",
+        False,
+    )
     running.neighbours.down = {"retrieval"}
     assert (await running.http.get("/readyz")).status_code == 503
 

@@ -12,12 +12,12 @@ import pytest
 from citemesh.client import Mesh
 from citemesh.client.types import Question, Upload
 from citemesh.errors import PermissionDenied
-from citemesh.kit import deadline
-from citemesh.kit.server import Room, Server
+from citemesh.kit import call_context
+from citemesh.kit.server import Server, ServiceSpec
 from services.retrieval import main
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.tokens import NoTokenizer
-from tests.contract.gateway_room import Neighbours, Running, gateway
+from tests.contract.gateway_service import Neighbours, Running, gateway
 from tests.unit.gateway import fakes
 
 MINE = {"x-citemesh-collections": "mine,team-*"}
@@ -28,7 +28,7 @@ FORBIDDEN = ("theirs", "default", "no-such-collection")
 
 @pytest.fixture
 async def running(tmp_path: Path) -> AsyncIterator[Running]:
-    """A gateway whose searches go to a retrieval room with the collections default, mine and theirs."""
+    """A gateway whose searches go to a retrieval service with the collections default, mine and theirs."""
     settings = RetrievalSettings(
         listen=f"unix:{tmp_path}/r.sock",
         state_dir=tmp_path,
@@ -38,7 +38,9 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
         drain_s=1,
     )
     parts = main.Parts(settings, main.engine_of(settings), NoTokenizer())
-    server = Server(Room("r", main.registrations(parts, settings), parts.start, parts.stop, parts.healthy), settings)
+    server = Server(
+        ServiceSpec("r", main.registrations(parts, settings), parts.start, parts.stop, parts.healthy), settings
+    )
     await server.start()
     try:
         async with Mesh({"retrieval": settings.address}) as mesh:
@@ -48,8 +50,8 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
                 async for _ in mesh.documents.ingest([Upload("1", TEXT, name, "pump", media_type="text/plain")]):
                     pass
             near = Neighbours(documents=mesh.documents, collections=mesh.collections, retrieval=mesh.retrieval)
-            rooms: Any = fakes.Mesh(retrieval=mesh.retrieval)  # type: ignore[arg-type]  # the real one in its place
-            async with gateway(rooms, near) as made:
+            service_names: Any = fakes.Mesh(retrieval=mesh.retrieval)  # type: ignore[arg-type]  # the real one in its place
+            async with gateway(service_names, near) as made:
                 yield made
     finally:
         await server.stop()
@@ -57,7 +59,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
 
 @pytest.mark.parametrize("name", FORBIDDEN)
 async def test_a_question_over_a_forbidden_collection_is_refused(running: Running, name: str) -> None:
-    with deadline.calling(deadline.from_headers(MINE, 10)):
+    with call_context.calling(call_context.from_headers(MINE, 10)):
         with pytest.raises(PermissionDenied, match=name):
             async for _ in running.client.query.ask(Question(ASKED, name)):
                 pass
@@ -68,7 +70,7 @@ async def test_a_question_over_a_forbidden_collection_is_refused(running: Runnin
 
 
 async def test_a_question_over_ones_own_is_answered(running: Running) -> None:
-    with deadline.calling(deadline.from_headers(MINE, 10)):
+    with call_context.calling(call_context.from_headers(MINE, 10)):
         events = [event async for event in running.client.query.ask(Question(ASKED, "mine"))]
         assert fakes.answer_of(events)
         found = await running.client.query.search(ASKED, "mine")

@@ -17,12 +17,12 @@ from citemesh.api.generation.v1.generation_service_pb2_grpc import GenerationSer
 from citemesh.client import Mesh
 from citemesh.client.types import Sampling
 from citemesh.errors import DeadlineExceeded, InvalidInput, NotFound, Overloaded, PreconditionFailed, Unavailable
-from citemesh.kit import deadline
+from citemesh.kit import call_context
 from citemesh.kit.server import serve
 from services.generation.engine import Work
 from services.generation.engines.fake import FakeEngine, Faults
 from services.generation.host import Host
-from services.generation.main import SERVICE, room_of
+from services.generation.main import SERVICE, service_of
 from services.generation.settings import GenerationSettings
 from tests.contract.generation_engines import ALL, make_engine, prompt_of, serving
 
@@ -93,7 +93,7 @@ class TestEveryEngine:
         async with serving(Started(engine), tmp_path) as settings, Mesh({"generation": settings.address}) as mesh:
             now = asyncio.get_running_loop().time()
             stream = mesh.generation.generate(prompt_of(kind, TEXT), sampling=Sampling(max_tokens=2000))
-            with deadline.calling(deadline.CallContext(now + 0.05)), pytest.raises(DeadlineExceeded):
+            with call_context.calling(call_context.CallContext(now + 0.05)), pytest.raises(DeadlineExceeded):
                 [delta async for delta in stream]
 
             async def idle() -> bool:
@@ -150,28 +150,28 @@ async def test_too_many_are_refused_at_once_with_a_delay(tmp_path: Path) -> None
 
 async def test_an_engine_that_dies_ends_its_streams_its_health_and_its_process(tmp_path: Path) -> None:
     settings = GenerationSettings(engine="fake", listen=f"unix:{tmp_path / 'g.sock'}", drain_s=1)
-    room = room_of(fake_host(die_after=2), settings)
-    process = asyncio.create_task(serve(room, settings, asyncio.Event()))
+    service_name = service_of(fake_host(die_after=2), settings)
+    process = asyncio.create_task(serve(service_name, settings, asyncio.Event()))
     async with Mesh({"generation": settings.address}) as mesh:
 
         async def up() -> bool:
-            return (tmp_path / "g.sock").exists() and await room.healthy()
+            return (tmp_path / "g.sock").exists() and await service_name.healthy()
 
         await until(up)
         stream = mesh.generation.generate(prompt_of("fake", TEXT))
         assert [(await anext(stream)).finish for _ in range(2)] == ["", ""]
         with pytest.raises(Unavailable):
             await anext(stream)
-        assert not await room.healthy()
+        assert not await service_name.healthy()
         with pytest.raises(PreconditionFailed, match="engine of generation is lost"):
             await asyncio.wait_for(process, 10)
 
 
 async def test_a_clean_stop_is_no_fault(tmp_path: Path) -> None:
     settings = GenerationSettings(engine="fake", listen=f"unix:{tmp_path / 'g.sock'}", drain_s=1)
-    room, stop = room_of(fake_host(), settings), asyncio.Event()
-    process = asyncio.create_task(serve(room, settings, stop))
-    await until(room.healthy)
+    service_name, stop = service_of(fake_host(), settings), asyncio.Event()
+    process = asyncio.create_task(serve(service_name, settings, stop))
+    await until(service_name.healthy)
     stop.set()
     await asyncio.wait_for(process, 10)
 

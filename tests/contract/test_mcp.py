@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
-from citemesh.cli.mcp import loopback
 from citemesh.client import Mesh
+from citemesh.client.citation_markers import with_markers
 from citemesh.client.types import Citation, CitationEvent, Location, Span, Upload
-from citemesh.client.weave import woven
 from citemesh.errors import InvalidInput, Unavailable
 from citemesh.mcp import documents
 from citemesh.mcp.doors import Doors
 from citemesh.mcp.server import build
-from tests.contract.gateway_room import Running
-from tests.contract.library_room import library
-from tests.contract.rest_room import ASKED, WOVEN, until
+from cli.mcp import loopback
+from tests.contract.gateway_service import Running
+from tests.contract.library_service import library
+from tests.contract.rest_service import ASKED, WOVEN, until
 
 TEXT = "# 茶道\n\nGreen tea wants water of eighty degrees 🍵.\n"
 ID = "manuals/../泵 1?.md"
@@ -30,11 +30,11 @@ ID = "manuals/../泵 1?.md"
 
 @pytest.fixture
 async def running(tmp_path: Path) -> AsyncIterator[Running]:
-    async with library(tmp_path) as room:
+    async with library(tmp_path) as service:
         upload = Upload("1", TEXT.encode(), document_id=ID, title="Tea", media_type="text/markdown")
-        async for _ in room.neighbours.documents.ingest([upload]):
+        async for _ in service.neighbours.documents.ingest([upload]):
             pass
-        yield room
+        yield service
 
 
 def addresses(running: Running) -> tuple[str, str]:
@@ -152,7 +152,7 @@ async def test_faults_are_told_as_the_meshs_own(running: Running) -> None:
 @pytest.mark.slow
 async def test_over_pipes(running: Running, tmp_path: Path) -> None:
     gateway, retrieval = addresses(running)
-    command = ["-m", "citemesh.cli", "mcp", "--target", gateway, "--documents-target", retrieval]
+    command = ["-m", "cli", "mcp", "--target", gateway, "--documents-target", retrieval]
     environment = os.environ | {"CITEMESH_STATE_DIR": str(tmp_path)}
     server = StdioServerParameters(command=sys.executable, args=command, env=environment, cwd=Path.cwd())
     async with Client(server, read_timeout_seconds=30) as client:
@@ -200,10 +200,10 @@ def sentence(start: int, end: int, *numbers: int) -> CitationEvent:
 
 
 def test_markers_stand_behind_their_sentences_and_outside_of_code() -> None:
-    assert woven("One. Two.\n", [sentence(0, 5, 2, 1), sentence(5, 10)]) == "One.[1][2] Two.\n"
+    assert with_markers("One. Two.\n", [sentence(0, 5, 2, 1), sentence(5, 10)]) == "One.[1][2] Two.\n"
     code = "See:\n```\na.\nb.\n```\nDone."
     ends = [code.index("a.") + 3, code.index("b.") + 3, len(code)]
     events = [sentence(0, ends[0], 1), sentence(ends[0], ends[1], 2), sentence(ends[1], ends[2], 3)]
-    assert woven(code, events) == f"{code}\n[1][2][3]"
-    assert woven("x", [sentence(0, 1)]) == "x"
-    assert woven("```\nx", [sentence(0, 5, 1)]) == "```\nx\n[1]"
+    assert with_markers(code, events) == f"{code}\n[1][2][3]"
+    assert with_markers("x", [sentence(0, 1)]) == "x"
+    assert with_markers("```\nx", [sentence(0, 5, 1)]) == "```\nx\n[1]"

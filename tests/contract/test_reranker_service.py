@@ -14,11 +14,11 @@ from citemesh.api.reranker.v1.reranker_service_pb2_grpc import RerankerServiceSt
 from citemesh.client import Mesh
 from citemesh.client.types import Candidate, Judge
 from citemesh.errors import DeadlineExceeded, InvalidInput, Overloaded
-from citemesh.kit import deadline
+from citemesh.kit import call_context
 from citemesh.kit.server import Server
 from citemesh.models.token_vectors import StoredVectors, pack
 from services.reranker.engine import Alive, Engine, Stored, StoredForm, Support
-from services.reranker.main import room_of
+from services.reranker.main import service_of
 from services.reranker.pool import WorkPool
 from services.reranker.settings import RerankerSettings
 from tests.contract.reranker_engines import SERVED, make_engine
@@ -68,7 +68,7 @@ class SlowEngine:
 async def serving(engine: Engine, folder: Path, pool: WorkPool | None = None, **changes: object) -> AsyncIterator[Mesh]:
     chosen = {"blend_weight": 0.5, **changes}
     settings = RerankerSettings(listen=f"unix:{folder / 'r.sock'}", drain_s=1, **chosen)  # type: ignore[arg-type]  # names differ a test
-    server = Server(room_of(engine, pool or WorkPool(2, 64), settings), settings)
+    server = Server(service_of(engine, pool or WorkPool(2, 64), settings), settings)
     await server.start()
     try:
         async with Mesh({"reranker": settings.address}) as mesh:
@@ -288,7 +288,7 @@ async def test_urgent_calls_go_first(tmp_path: Path) -> None:
         calls = [asyncio.create_task(mesh.reranker.rerank("first", [PARIS]))]
         await until(lambda: slow.begun == ["first"])
         for name, priority in (("background", 2), ("batch", 1), ("interactive", 0)):
-            with deadline.calling(deadline.CallContext(priority=priority)):
+            with call_context.calling(call_context.CallContext(priority=priority)):
                 calls.append(asyncio.create_task(mesh.reranker.rerank(name, [PARIS])))
         await until(lambda: pool.waiting == 3)
         slow.release.set()
@@ -315,7 +315,7 @@ async def test_work_stops_when_the_caller_leaves(tmp_path: Path) -> None:
 async def test_the_deadline_ends_the_work(tmp_path: Path) -> None:
     slow = SlowEngine()
     async with serving(slow, tmp_path) as mesh:
-        with deadline.calling(deadline.from_headers({}, 0.2)), pytest.raises(DeadlineExceeded):
+        with call_context.calling(call_context.from_headers({}, 0.2)), pytest.raises(DeadlineExceeded):
             await mesh.reranker.rerank("late", [PARIS])
         await until(lambda: slow.left == ["late"])
 

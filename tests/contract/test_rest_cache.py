@@ -7,8 +7,8 @@ import openai
 import perplexity
 import pytest
 
-from tests.contract.gateway_room import Running, gateway, transport_to
-from tests.contract.rest_room import ASKED, MESSAGES, over
+from tests.contract.gateway_service import Running, gateway, transport_to
+from tests.contract.rest_service import ASKED, MESSAGES, over
 
 ANEW = {"cache-control": "no-cache"}
 

@@ -9,14 +9,14 @@ import pytest
 
 from gateway.rest.app import Ways, endpoints
 from gateway.rest.endpoint import Bounds
-from tests.contract.gateway_room import Running, gateway
-from tests.contract.rest_room import ASKED, Asked, recording
+from tests.contract.gateway_service import Running, gateway
+from tests.contract.rest_service import ASKED, Asked, recording
 
 
 @pytest.fixture
 async def running() -> AsyncIterator[Running]:
-    async with gateway() as room:
-        yield room
+    async with gateway() as service:
+        yield service
 
 
 async def test_every_path_that_is_described_is_served_and_takes_no_other_method(running: Running) -> None:

@@ -1,4 +1,4 @@
-"""Documents, collections and embeddings over HTTP, down to a retrieval room that runs."""
+"""Documents, collections and embeddings over HTTP, down to a retrieval service that runs."""
 
 import asyncio
 import base64
@@ -15,9 +15,9 @@ import pytest
 
 from citemesh.client.types import IngestProgress, Upload
 from gateway.rest import documents, upload
-from tests.contract.gateway_room import Neighbours, Running, gateway, transport_to
-from tests.contract.library_room import library
-from tests.contract.rest_room import over, sse, until
+from tests.contract.gateway_service import Neighbours, Running, gateway, transport_to
+from tests.contract.library_service import library
+from tests.contract.rest_service import over, sse, until
 
 GUIDE = "# 茶道\n\nGreen tea wants water of eighty degrees 🍵. Boiling water makes it bitter.\n"
 MARKDOWN = {"content-type": "text/markdown"}
@@ -25,8 +25,8 @@ MARKDOWN = {"content-type": "text/markdown"}
 
 @pytest.fixture
 async def running(tmp_path: Path) -> AsyncIterator[Running]:
-    async with library(tmp_path, http_max_upload_mib=1) as room:
-        yield room
+    async with library(tmp_path, http_max_upload_mib=1) as service:
+        yield service
 
 
 async def post(running: Running, text: str = GUIDE, **query: Any) -> dict[str, Any]:

@@ -11,9 +11,9 @@ import pytest
 
 from gateway.rest.app import Ways, endpoints
 from gateway.rest.endpoint import Bounds
-from tests.contract.gateway_room import Running
-from tests.contract.library_room import library
-from tests.contract.rest_room import ASKED, MESSAGES
+from tests.contract.gateway_service import Running
+from tests.contract.library_service import library
+from tests.contract.rest_service import ASKED, MESSAGES
 
 VALUES: tuple[Any, ...] = (
     *(None, True, 0, -1, 10**30, 1.5, float("nan"), "", " ", "x", "half \ud83d", "\x00", "x" * 40_000, "👩‍🔬"),
@@ -32,8 +32,8 @@ TRIES = int(os.environ.get("HOSTILE_TRIES", "50"))
 
 @pytest.fixture
 async def running(tmp_path: Path) -> AsyncIterator[Running]:
-    async with library(tmp_path) as room:
-        yield room
+    async with library(tmp_path) as service:
+        yield service
 
 
 def sampled(all_of_them: list[Any]) -> list[Any]:

@@ -12,8 +12,8 @@ import perplexity
 import pytest
 
 from citemesh.client.types import Passage
-from tests.contract.gateway_room import Running, gateway
-from tests.contract.rest_room import over, sse
+from tests.contract.gateway_service import Running, gateway
+from tests.contract.rest_service import over, sse
 from tests.unit.gateway import fakes
 
 # Passages of three documents, in turn: the first document's again behind the second's, the third's nearly the same.
@@ -42,8 +42,8 @@ Read = Callable[[Any], tuple[str, list[str]]]
 @pytest.fixture
 async def running() -> AsyncIterator[Running]:
     mesh = fakes.Mesh(retrieval=fakes.FakeRetrieval(PASSAGES), generation=fakes.FakeGeneration(deltas=SAID))
-    async with gateway(mesh, sources=8) as room:
-        yield room
+    async with gateway(mesh, sources=8) as service:
+        yield service
 
 
 def document_of(url: str) -> str:

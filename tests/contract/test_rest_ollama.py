@@ -11,15 +11,15 @@ import ollama
 import pytest
 
 from citemesh.errors import NotFound, Overloaded
-from tests.contract.gateway_room import Running, gateway, transport_to
-from tests.contract.rest_room import ASKED, MESSAGES, WOVEN, Asked, Pieces, recording, until
+from tests.contract.gateway_service import Running, gateway, transport_to
+from tests.contract.rest_service import ASKED, MESSAGES, WOVEN, Asked, Pieces, recording, until
 from tests.unit.gateway import fakes
 
 
 @pytest.fixture
 async def running() -> AsyncIterator[Running]:
-    async with gateway() as room:
-        yield room
+    async with gateway() as service:
+        yield service
 
 
 @pytest.fixture

@@ -6,15 +6,15 @@ from typing import Any
 import openai
 import pytest
 
-from tests.contract.gateway_room import Running, gateway
-from tests.contract.rest_room import ASKED, MESSAGES, RELATED, WOVEN, Asked, Pieces, over, recording, sse
+from tests.contract.gateway_service import Running, gateway
+from tests.contract.rest_service import ASKED, MESSAGES, RELATED, WOVEN, Asked, Pieces, over, recording, sse
 from tests.unit.gateway import fakes
 
 
 @pytest.fixture
 async def running() -> AsyncIterator[Running]:
-    async with gateway() as room:
-        yield room
+    async with gateway() as service:
+        yield service
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 
 from citemesh.errors import NotFound
 from gateway.jobs.job import Bounds
-from tests.contract.gateway_room import Running, gateway
-from tests.contract.rest_room import MESSAGES, URLS, WOVEN, over
+from tests.contract.gateway_service import Running, gateway
+from tests.contract.rest_service import MESSAGES, URLS, WOVEN, over
 from tests.unit.gateway import fakes
 
 PATH = "/async/chat/completions"
@@ -21,8 +21,8 @@ REQUEST: Any = {"model": "sonar", "messages": MESSAGES}
 
 @pytest.fixture
 async def running() -> AsyncIterator[Running]:
-    async with gateway() as room:
-        yield room
+    async with gateway() as service:
+        yield service
 
 
 def client_of(running: Running) -> perplexity.AsyncPerplexity:

@@ -9,15 +9,15 @@ import perplexity
 import pytest
 
 from citemesh.errors import NotFound
-from tests.contract.gateway_room import Running, gateway
-from tests.contract.rest_room import ASKED, URLS, WOVEN, Asked, over, recording, sse, until
+from tests.contract.gateway_service import Running, gateway
+from tests.contract.rest_service import ASKED, URLS, WOVEN, Asked, over, recording, sse, until
 from tests.unit.gateway import fakes
 
 
 @pytest.fixture
 async def running() -> AsyncIterator[Running]:
-    async with gateway() as room:
-        yield room
+    async with gateway() as service:
+        yield service
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The retrieval room over an embedding endpoint: ingestion, search, and what a caller is told when it is away."""
+"""The retrieval service over an embedding endpoint: ingestion, search, and what a caller is told when it is away."""
 
 from pathlib import Path
 

@@ -22,7 +22,7 @@ from citemesh.errors import (
     PreconditionFailed,
     Unavailable,
 )
-from citemesh.kit.server import Registration, Room, Server
+from citemesh.kit.server import Registration, Server, ServiceSpec
 from services.retrieval import main
 from services.retrieval.embedding.fake import FakeEncoder
 from tests.contract.retrieval_service import (
@@ -162,7 +162,7 @@ async def test_health_waits_for_the_store_and_the_model(tmp_path: Path) -> None:
         await parts.start()
 
     registrations: Sequence[Registration] = main.registrations(parts, settings)
-    server = Server(Room("retrieval", registrations, start, parts.stop, parts.healthy), settings)
+    server = Server(ServiceSpec("retrieval", registrations, start, parts.stop, parts.healthy), settings)
     starting = asyncio.create_task(server.start())
     async with grpc.aio.insecure_channel(settings.address) as channel:
         health = health_pb2_grpc.HealthStub(channel)

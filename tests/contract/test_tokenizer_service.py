@@ -194,7 +194,7 @@ async def test_health_and_reflection_speak_for_the_service(tmp_path: Path) -> No
         assert main.SERVICE in listed
 
 
-async def test_the_client_room_speaks_with_it(tmp_path: Path) -> None:
+async def test_the_client_service_speaks_with_it(tmp_path: Path) -> None:
     engine = make_engine("fake")
     async with serving(engine, tmp_path) as settings, Mesh({"tokenizer": settings.address}) as mesh:
         encoded = await mesh.tokenizer.encode(["你好 😀", ""])

@@ -104,7 +104,7 @@ async def test_no_key_and_a_wrong_key(mesh: RunningMesh) -> None:
             await ingest(liar, [Upload("x", b"x")])
 
 
-async def test_a_persons_key_does_not_open_inner_rooms(client: Mesh) -> None:
+async def test_a_persons_key_does_not_open_inner_services(client: Mesh) -> None:
     with pytest.raises(PermissionDenied):
         await client.generation.list()
     with pytest.raises(CiteMeshError):

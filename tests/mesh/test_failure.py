@@ -10,7 +10,7 @@ import pytest
 from citemesh.client import Mesh
 from citemesh.client.types import DeltaEvent, DoneEvent, Question, Sampling, Upload
 from citemesh.errors import DeadlineExceeded, Overloaded, Unavailable
-from citemesh.kit import deadline
+from citemesh.kit import call_context
 from tests.support import corpus
 from tests.support.asking import ask, ingest
 from tests.support.collector import Collector
@@ -76,7 +76,7 @@ async def in_time(client: Mesh, timeout_s: float) -> str:
 async def test_a_deadline_ends_the_engines_work(mesh: RunningMesh) -> None:
     async with mesh.insider() as insider:
         start = time.monotonic()
-        with deadline.calling(deadline.from_headers({}, 0.2)), pytest.raises(DeadlineExceeded):
+        with call_context.calling(call_context.from_headers({}, 0.2)), pytest.raises(DeadlineExceeded):
             async for _ in insider.generation.generate(range(100, 140), sampling=Sampling(max_tokens=400)):
                 pass
         assert time.monotonic() - start < 1.0

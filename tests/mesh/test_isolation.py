@@ -29,7 +29,7 @@ def keys(fake_mesh: RunningMesh) -> dict[str, str]:
     }
     records = [*config.keys, *(record for _, record in made.values())]
     wanted = identity_config(records, config.allow, config.public)
-    assert push_identity(fake_mesh.stack.layout.placement, fake_mesh.stack.layout.rooms, wanted).ok
+    assert push_identity(fake_mesh.stack.layout.placement, fake_mesh.stack.layout.service_names, wanted).ok
     return {name: text for name, (text, _) in made.items()}
 
 

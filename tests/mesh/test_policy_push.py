@@ -44,7 +44,7 @@ def broken(good: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 async def test_fifty_pushes_under_steady_streams(fake_mesh: RunningMesh, client: Mesh) -> None:
-    rooms = list(fake_mesh.stack.layout.rooms)
+    services = list(fake_mesh.stack.layout.service_names)
     stop = asyncio.Event()
     answered: list[str] = []
 
@@ -59,10 +59,10 @@ async def test_fifty_pushes_under_steady_streams(fake_mesh: RunningMesh, client:
             good = configuration(fake_mesh, new_key(f"user:{number}", "default", METHODS)[1])
             is_broken = number % 5 == 3
             config = broken(good, number // 5) if is_broken else good
-            report = await asyncio.to_thread(push_identity, fake_mesh.stack.layout.placement, rooms, config)
+            report = await asyncio.to_thread(push_identity, fake_mesh.stack.layout.placement, services, config)
             assert report.ok != is_broken, report
             if is_broken:
-                assert all(room.reason for room in report.rooms if room.outcome != "live")
+                assert all(service.reason for service in report.services if service.outcome != "live")
     finally:
         stop.set()
         finished = await asyncio.gather(*streams, return_exceptions=True)

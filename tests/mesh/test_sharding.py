@@ -41,10 +41,10 @@ async def fill(mesh: Mesh) -> None:
         assert states[-1] in ("committed", "unchanged")
 
 
-async def alone(running: RunningMesh, room: str) -> set[str]:
+async def alone(running: RunningMesh, service_name: str) -> set[str]:
     """Collections of one replica, asked over its app's own socket."""
-    number = "1" if room == "retrieval-1" else "0"
-    async with Mesh({"retrieval": running.stack.layout.app_address(room)}, shards=2) as mesh:
+    number = "1" if service_name == "retrieval-1" else "0"
+    async with Mesh({"retrieval": running.stack.layout.app_address(service_name)}, shards=2) as mesh:
         return {found.name for found in await mesh.collections._list((("x-citemesh-shard", number),))}
 
 

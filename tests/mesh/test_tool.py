@@ -55,7 +55,7 @@ class Tool:
         )
 
     def _command(self, words: tuple[str, ...]) -> list[str]:
-        return [sys.executable, "-P", "-m", "citemesh.cli", *words]
+        return [sys.executable, "-P", "-m", "cli", *words]
 
 
 class Running:

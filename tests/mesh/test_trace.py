@@ -8,16 +8,16 @@ from tests.support.asking import ask, ingest
 from tests.support.collector import Collector, Span
 from tests.support.running import RunningMesh
 
-ROOMS = ("gateway", "tokenizer", "retrieval", "reranker", "generation")
+SERVICES = ("gateway", "tokenizer", "retrieval", "reranker", "generation")
 STEPS = ("plan", "retrieve", "rerank", "pack", "generate", "cite")
 SERVER, CLIENT = 2, 3
 
 
 def complete(spans: list[Span]) -> bool:
-    """Whether both sides of every room have reported."""
+    """Whether both sides of every service have reported."""
     services = {span.service for span in spans}
-    rooms = all({f"citemesh-{room}", f"citemesh-{room}-sidecar"} <= services for room in ROOMS)
-    return rooms and any(span.name == "citemesh.ask" for span in spans) and len(outside(spans)) == 1
+    service_names = all({f"citemesh-{name}", f"citemesh-{name}-sidecar"} <= services for name in SERVICES)
+    return service_names and any(span.name == "citemesh.ask" for span in spans) and len(outside(spans)) == 1
 
 
 def outside(spans: list[Span]) -> set[str]:
@@ -38,29 +38,29 @@ async def test_one_question_is_one_trace(
     by_id = {span.span_id: span for span in spans}
     first = [span for span in spans if span.parent in outside(spans)]
     assert {span.service for span in first} == {"citemesh-gateway-sidecar"}
-    for room in ROOMS:
-        _check_room(room, spans, by_id)
+    for service_name in SERVICES:
+        _check_service(service_name, spans, by_id)
     _check_steps(spans, by_id)
 
 
-def _check_room(room: str, spans: list[Span], by_id: dict[str, Span]) -> None:
+def _check_service(service_name: str, spans: list[Span], by_id: dict[str, Span]) -> None:
     """The app's server span hangs under its own sidecar, and that under the caller's sidecar or app."""
-    servers = [span for span in spans if span.service == f"citemesh-{room}" and span.kind == SERVER]
-    assert servers, room
+    servers = [span for span in spans if span.service == f"citemesh-{service_name}" and span.kind == SERVER]
+    assert servers, service_name
     for server in servers:
         parent = by_id[server.parent]
-        assert parent.service == f"citemesh-{room}-sidecar", (room, parent.service)
-        while parent.service == f"citemesh-{room}-sidecar" and parent.parent in by_id:
+        assert parent.service == f"citemesh-{service_name}-sidecar", (service_name, parent.service)
+        while parent.service == f"citemesh-{service_name}-sidecar" and parent.parent in by_id:
             parent = by_id[parent.parent]
         expected = (
             {"citemesh-gateway-sidecar"}
-            if room != "tokenizer"
+            if service_name != "tokenizer"
             else {
                 "citemesh-gateway-sidecar",
                 "citemesh-retrieval-sidecar",
             }
         )
-        assert parent.service in expected, (room, parent.service)
+        assert parent.service in expected, (service_name, parent.service)
 
 
 def _check_steps(spans: list[Span], by_id: dict[str, Span]) -> None:

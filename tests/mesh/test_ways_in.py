@@ -110,7 +110,7 @@ async def test_pages_need_no_key_and_all_else_does(fake_mesh: RunningMesh, http:
 
 async def test_assistants(fake_mesh: RunningMesh, http: httpx.AsyncClient) -> None:
     state = str(fake_mesh.options.state_dir)
-    command = ["-m", "citemesh.cli", "mcp", "--key", fake_mesh.stack.key]
+    command = ["-m", "cli", "mcp", "--key", fake_mesh.stack.key]
     command += [
         "--target",
         fake_mesh.stack.targets["gateway"],

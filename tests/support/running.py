@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from citemesh.cli.layout import StackOptions
-from citemesh.cli.ports import why_taken
-from citemesh.cli.stack import Stack
 from citemesh.client import Mesh
 from citemesh.mesh import Topology
+from cli.layout import StackOptions
+from cli.ports import why_taken
+from cli.stack import Stack
 
 T = TypeVar("T")
 # Longer than any start on a slow machine: the limit that matters is the stack's own.
@@ -84,8 +84,8 @@ class RunningMesh:
         return Mesh(self.stack.targets, self.stack.key if key is None else key, timeout_s, shards)
 
     def insider(self) -> Mesh:
-        """A caller that shows the gateway's own key, so that inner rooms answer it."""
-        key = self.stack.layout.keyring.room_file("gateway").read_text().strip()
+        """A caller that shows the gateway's own key, so that inner services answer it."""
+        key = self.stack.layout.keyring.service_key_file("gateway").read_text().strip()
         return Mesh(self.stack.targets, key)
 
 

@@ -13,7 +13,7 @@ from axe_core_python.async_playwright import Axe  # type: ignore[import-untyped]
 from playwright.async_api import Page
 
 from citemesh.client.types import Span
-from tests.web.page_room import CHINESE, HOSTILE, PUMP, QUESTION, Site, site
+from tests.web.page_service import CHINESE, HOSTILE, PUMP, QUESTION, Site, site
 
 pytestmark = [
     pytest.mark.real,
@@ -101,7 +101,7 @@ async def test_a_thread_is_there_again_and_goes_when_deleted(running: Site) -> N
 
 async def test_what_a_document_or_a_model_writes_runs_nothing(running: Site) -> None:
     evil = "<img src=x onerror=window.pwned=1><script>window.pwned=1</script>"
-    running.rooms.generation.deltas = ("The valve opens at 9 bar. ", f"It needs {evil} oil.")
+    running.services.generation.deltas = ("The valve opens at 9 bar. ", f"It needs {evil} oil.")
     await running.put("bad", HOSTILE, uri="javascript:window.pwned=1", title=evil)
     async with running.page() as page:
         await ask(page, "When does the valve open?")
@@ -143,7 +143,7 @@ async def test_files_are_taken_in_with_their_progress_and_deleted(running: Site)
 
 async def test_stop_ends_the_work_and_keeps_what_was_written(running: Site) -> None:
     await running.put("pump", PUMP)
-    running.rooms.generation.hang = True
+    running.services.generation.hang = True
     async with running.page() as page:
         await page.fill("#question", QUESTION)
         await page.keyboard.press("Enter")
@@ -151,8 +151,8 @@ async def test_stop_ends_the_work_and_keeps_what_was_written(running: Site) -> N
         await page.click("text=Stop")
         await page.wait_for_selector(".notice:has-text('Stopped')")
         assert "40 bar" in await page.inner_text(".answer")
-        await until(lambda: running.rooms.generation.running == 0)
-        running.rooms.generation.hang = False
+        await until(lambda: running.services.generation.running == 0)
+        running.services.generation.hang = False
         await ask(page, "And who built it?")
 
 
@@ -193,7 +193,7 @@ async def test_a_key_is_asked_for_and_shown_with_every_call(running: Site) -> No
 
 
 async def test_chinese_and_emoji_are_cited_by_their_characters(running: Site) -> None:
-    running.rooms.generation.deltas = ("水泵在四十巴下", "运行。", "每月需要加油🛢️。")
+    running.services.generation.deltas = ("水泵在四十巴下", "运行。", "每月需要加油🛢️。")
     await running.put("手册 1", CHINESE)
     async with running.page(locale="zh-CN") as page:
         assert await page.get_attribute("html", "lang") == "zh-Hans"
@@ -228,7 +228,7 @@ async def test_on_a_phone_nothing_is_wider_than_the_screen(running: Site) -> Non
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_it_is_accessible(running: Site, scheme: Any) -> None:
     await running.put("pump", PUMP)
-    running.rooms.generation.deltas = ("The pump runs at 40 bar. ", "Whales fly to the moon.")
+    running.services.generation.deltas = ("The pump runs at 40 bar. ", "Whales fly to the moon.")
     async with running.page(color_scheme=scheme, bypass_csp=True) as page:
         await ask(page)
         assert await page.locator(".unsupported").count() == 1

@@ -1,4 +1,4 @@
-"""What is said to the generation room and what it answers."""
+"""What is said to the generation service and what it answers."""
 
 from dataclasses import dataclass
 

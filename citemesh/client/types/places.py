@@ -1,4 +1,4 @@
-"""Places in documents and texts, and what a generation used: what several rooms say."""
+"""Places in documents and texts, and what a generation used: what several services say."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What is said to the reranker room and what it answers."""
+"""What is said to the reranker service and what it answers."""
 
 from dataclasses import dataclass
 

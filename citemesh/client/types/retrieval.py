@@ -1,4 +1,4 @@
-"""What is said to the retrieval room and what it answers."""
+"""What is said to the retrieval service and what it answers."""
 
 from collections.abc import AsyncIterable
 from dataclasses import dataclass, field

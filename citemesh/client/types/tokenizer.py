@@ -1,4 +1,4 @@
-"""What the tokenizer room answers."""
+"""What the tokenizer service answers."""
 
 from dataclasses import dataclass
 

@@ -31,8 +31,8 @@ def find_envoy() -> Path:
     raise PreconditionFailed("ENVOY_MISSING", f"no Envoy for this platform ({here})", remedy)
 
 
-def sidecar_command(room: str, placement: Placement) -> list[str]:
-    """The command line of a room's sidecar; start it in the directory the placement's paths are relative to.
+def sidecar_command(service: str, placement: Placement) -> list[str]:
+    """The command line of a service's sidecar; start it in the directory the placement's paths are relative to.
 
     One worker thread: a sidecar serves one app, and a small machine runs five. No hot restart: configuration
     that changes does so by files, and sidecars beside each other would contend for its shared memory.
@@ -42,4 +42,4 @@ def sidecar_command(room: str, placement: Placement) -> list[str]:
     """
     options = ["--concurrency", "1", "--disable-hot-restart", "--log-level", "warning"]
     options += ["--file-flush-interval-msec", "1000"]
-    return [str(find_envoy()), "-c", placement.config_file(room), *options]
+    return [str(find_envoy()), "-c", placement.config_file(service), *options]

@@ -8,8 +8,8 @@ from citemesh.mesh.envoy.filters import no_body_limit
 from citemesh.mesh.envoy.types import Json, duration
 from citemesh.mesh.topology import Method, Service, Topology, Upload
 
-ROOM_HEADER = "x-citemesh-room"
-"""Names the room whose health is asked for at an egress: the paths of all rooms' health are the same."""
+SERVICE_HEADER = "x-citemesh-service"
+"""Names the service whose health is asked for at an egress: the paths of all services' health are the same."""
 SHARD_HEADER = "x-citemesh-shard"
 """The number of the replica that a call is for: its sender says it, or the sidecar that finds the replica."""
 _WATCH_S = 3_600.0
@@ -45,7 +45,7 @@ def egress_routes(service: Service, topology: Topology) -> list[Json]:
 
 def _calls_to(callee: Service) -> list[Json]:
     cluster = _Cluster(peer_cluster(callee), callee.shard_by if callee.sharded else "")
-    named = {"name": ROOM_HEADER, "string_match": {"exact": callee.name}}
+    named = {"name": SERVICE_HEADER, "string_match": {"exact": callee.name}}
     health = {"prefix": "/grpc.health.v1.Health/", "headers": [named]}
     routes = [_grpc(health, cluster, _WATCH_S) | _UNTRACED]
     for method in callee.methods:

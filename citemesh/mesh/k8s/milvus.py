@@ -1,7 +1,7 @@
-"""Retrieval on Milvus: the room with its sidecar, Milvus in one pod, etcd for what Milvus must not forget.
+"""Retrieval on Milvus: the service with its sidecar, Milvus in one pod, etcd for what Milvus must not forget.
 
 The object store, which holds the rows, is the operator's own: any that speaks S3. Milvus grows into a cluster of
-its own components by its operator or chart; the room then needs another address and nothing else.
+its own components by its operator or chart; the service then needs another address and nothing else.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from citemesh.mesh.topology import Service, Topology
 DIRECTORY = "deploy/k8s/milvus"
 MILVUS, ETCD, RETRIEVAL = "citemesh-milvus", "citemesh-milvus-etcd", "citemesh-retrieval"
 CALLER = {"citemesh.dev/calls-retrieval": "true"}
-"""Label of the pods that may call the room, in the same namespace."""
+"""Label of the pods that may call the service, in the same namespace."""
 _GRPC, _HEALTH, _ETCD = 19_530, 9_091, 2_379
 _RUN = "/run/citemesh"
 _SIDECAR = Size("500m", "256Mi")
@@ -33,19 +33,19 @@ def milvus_files(topology: Topology, wasm: str) -> dict[str, str]:
     settings = topology.kubernetes
     if settings is None:
         return {}
-    room = _alone(topology)
+    service_name = _alone(topology)
     files = {
         "etcd.yaml": _etcd(settings),
         "milvus.yaml": _milvus(settings),
-        "retrieval.yaml": _retrieval(settings, room, topology, wasm),
-        "network.yaml": _network(settings, room),
+        "retrieval.yaml": _retrieval(settings, service_name, topology, wasm),
+        "network.yaml": _network(settings, service_name),
     }
     return {name: "---\n".join(map(to_yaml, objects)) for name, objects in files.items()}
 
 
 def _alone(topology: Topology) -> Service:
-    """The room as one of many alike: Milvus keeps the collections, so nothing is shared out."""
-    if "retrieval" not in topology.rooms():
+    """The service as one of many alike: Milvus keeps the collections, so nothing is shared out."""
+    if "retrieval" not in topology.service_names():
         raise InvalidInput("kubernetes", "there is no service named retrieval", "leave the section out, or add it")
     return replace(topology.service("retrieval"), calls=(), replicas=1, shard_by="")
 
@@ -119,10 +119,10 @@ def _milvus(settings: Kubernetes) -> list[Json]:
     ]
 
 
-def _retrieval(settings: Kubernetes, room: Service, topology: Topology, wasm: str) -> list[Json]:
+def _retrieval(settings: Kubernetes, service_name: Service, topology: Topology, wasm: str) -> list[Json]:
     place = Placement(_RUN, f"{_RUN}/log", identity_wasm=wasm, ingress_host="0.0.0.0")  # noqa: S104 - a pod's own
-    port = place.port(room.ports.ingress)
-    config = to_yaml(bootstrap(room, topology, place))
+    port = place.port(service_name.ports.ingress)
+    config = to_yaml(bootstrap(service_name, topology, place))
     pod = parts.pod(RETRIEVAL, [_app(settings, place), _sidecar(settings, place, port)], _volumes())
     pod["metadata"]["annotations"] = {"citemesh.dev/config": digest(config)}
     spec = {
@@ -203,8 +203,8 @@ def _volumes() -> list[Json]:
     ]
 
 
-def _network(settings: Kubernetes, room: Service) -> list[Json]:
-    port = Placement().port(room.ports.ingress)
+def _network(settings: Kubernetes, service_name: Service) -> list[Json]:
+    port = Placement().port(service_name.ports.ingress)
     milvus, etcd, retrieval = (parts.labels(name) for name in (MILVUS, ETCD, RETRIEVAL))
     store = {"ports": [{"port": settings.object_store.port, "protocol": "TCP"}]}
     return [

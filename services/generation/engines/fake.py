@@ -1,7 +1,7 @@
 """A language model that isn't one: it copies sentences from its prompt, so answers can be checked against sources.
 
 It speaks the byte vocabulary of the fake tokenizer, says that it is "fake", and can be told to be slow, to refuse and
-to die, so that other rooms can be tested against that.
+to die, so that other services can be tested against that.
 """
 
 import asyncio
@@ -102,8 +102,8 @@ def deltas(work: Work, max_tokens: int) -> Iterator[Delta]:
     schema = work.sampling.json_schema
     answer = shapes.smallest(schema) if schema else copying.answer(copying.prompt_text(work.prompt))
     text, finish = stopped(answer, work.sampling.stop)
-    room = min(work.sampling.max_tokens, max_tokens - prompt_length(work))
-    kept, finish = (text, finish) if len(text.encode()) <= room else (cut(text, room), Finish.LENGTH)
+    service = min(work.sampling.max_tokens, max_tokens - prompt_length(work))
+    kept, finish = (text, finish) if len(text.encode()) <= service else (cut(text, service), Finish.LENGTH)
     for part in CHUNK.findall(kept):
         yield Delta(part, tuple(vocabulary.encode(part)))
     yield Delta("", (), finish, Usage(prompt_length(work), len(kept.encode()), 0))

@@ -107,9 +107,9 @@ class VllmEngine:
     def _outputs(self, llm: Any, ids: list[int], work: Work) -> AsyncGenerator[Any, None]:
         from vllm.inputs.engine import tokens_input
 
-        room = self._max_tokens - len(ids)
+        service = self._max_tokens - len(ids)
         outputs: AsyncGenerator[Any, None] = llm.generate(
-            tokens_input(ids), _params(work.sampling, room), request_id=uuid.uuid4().hex, priority=work.priority
+            tokens_input(ids), _params(work.sampling, service), request_id=uuid.uuid4().hex, priority=work.priority
         )
         return outputs
 
@@ -200,14 +200,14 @@ def _platform(options: Options) -> dict[str, Any]:
     return {"gpu_memory_utilization": options.gpu_memory_utilization}
 
 
-def _params(sampling: Sampling, room: int) -> Any:
+def _params(sampling: Sampling, service: int) -> Any:
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind
 
     return SamplingParams(
         temperature=sampling.temperature,
         top_p=sampling.top_p,
-        max_tokens=min(sampling.max_tokens, room),
+        max_tokens=min(sampling.max_tokens, service),
         stop=list(sampling.stop),
         seed=sampling.seed,
         repetition_penalty=sampling.repetition_penalty,

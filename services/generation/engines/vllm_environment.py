@@ -10,7 +10,7 @@ QUIET = ("vllm", "transformers", "torch")
 def prepare(threads: int) -> None:
     """Set what vLLM and the libraries below it read when they are imported. Call it before the first import.
 
-    The threads are not tied to cores: on a small machine the other rooms need them too, and a tied thread waits for
+    The threads are not tied to cores: on a small machine the other services need them too, and a tied thread waits for
     its own core while another is idle. Nothing is reported to anybody, and no model hub is asked once a model is
     prepared. vLLM leaves the logs to this process, at warnings and above. Compiled models skip an artefact that vLLM
     0.32 writes and can't read back on CPUs, so that the second start needn't compile again.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from citemesh.api.common.v1 import span_pb2
 from citemesh.api.retrieval.v1 import document_service_pb2 as pb
 from citemesh.errors import InvalidInput
-from citemesh.kit.moments import timestamp
+from citemesh.kit.timestamps import timestamp
 from services.retrieval.convert import collections
 from services.retrieval.engine import DocumentInfo
 from services.retrieval.ingest.upload import End, Header, Part, Progress

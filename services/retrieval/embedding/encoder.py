@@ -1,4 +1,4 @@
-"""What an embedding model is to this room: plain synchronous Python."""
+"""What an embedding model is to this service: plain synchronous Python."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -68,7 +68,7 @@ class LateEncoder(Protocol):
         """Hash of all that decides token vectors; empty where there are none."""
 
     @property
-    def room(self) -> int:
+    def capacity(self) -> int:
         """Most tokens of a chunk that the model reads whole in the longest context."""
 
     def tokens(self, texts: Sequence[str], own: Sequence[int]) -> list[Tokens]:

@@ -22,7 +22,7 @@ class FakeEncoder:
         unreadable: characters that it takes for unknown, for trying what happens then.
     """
 
-    room = 8192
+    capacity = 8192
 
     def __init__(self, dimension: int = 64, model: str = "fake", unreadable: str = "") -> None:
         self._unreadable = frozenset(unreadable)

@@ -24,8 +24,8 @@ class ModelTokens:
         defined = definition(model.directory)
         self._tokenizer = literal(model.directory, defined, hidden_names(defined))
         self._before, self._after = frame(self._tokenizer)
-        self._room = model.max_tokens - len(self._before) - len(self._after)
-        self.room = max(32, self._room - self.count([model.passage_prefix])[0] - CONTEXT_TOKENS)
+        self._capacity = model.max_tokens - len(self._before) - len(self._after)
+        self.capacity = max(32, self._capacity - self.count([model.passage_prefix])[0] - CONTEXT_TOKENS)
         self._unknown = unknown_id(defined)
         self.pad = int(read_json(model.directory / "config.json").get("pad_token_id") or 0)
 
@@ -63,12 +63,12 @@ class ModelTokens:
     def _tokens(self, encoding: Encoding, start: int, own: int) -> Tokens:
         ends = [end for _, end in encoding.offsets]
         first = next((at for at, end in enumerate(ends) if end > start), len(ends))
-        whole = len(ends) <= self._room
+        whole = len(ends) <= self._capacity
         places = [end - 1 - start for end in ends[first:]] if whole else []
         return Tokens(self._framed(encoding.ids), len(self._before) + first, places, own)
 
     def _framed(self, ids: list[int]) -> list[int]:
-        return [*self._before, *ids[: self._room], *self._after]
+        return [*self._before, *ids[: self._capacity], *self._after]
 
     def _encoded(self, texts: Sequence[str]) -> list[Encoding]:
         return list(self._tokenizer.encode_batch(list(texts), add_special_tokens=False))

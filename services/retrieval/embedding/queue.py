@@ -72,7 +72,7 @@ class EmbeddingQueue:
         self._load = load
         self._limits = limits or Load()
         self._encoder: Encoder | None = None
-        self._room = asyncio.Semaphore(self._limits.max_passages)
+        self._passage_slots = asyncio.Semaphore(self._limits.max_passages)
         batch = self._limits.batch_tokens
         self._queries: Lane[_Query, _Asked] = Lane("queries", self._embed_queries, 1, batch, 0, self._limits.window_s)
         self._passages: Lane[Tokens | Ids, tuple[Vector, bytes]] = Lane(
@@ -165,7 +165,7 @@ class EmbeddingQueue:
         return await self._queries.run_many([_Query(text) for text in texts])
 
     async def _passage(self, item: Tokens | Ids) -> tuple[Vector, bytes]:
-        async with self._room:
+        async with self._passage_slots:
             return await self._passages.run(item)
 
     @property

@@ -24,9 +24,9 @@ class StateEncoder:
         return self._packer.digest
 
     @property
-    def room(self) -> int:
+    def capacity(self) -> int:
         """Most tokens of a chunk that the model reads whole in the longest context."""
-        return self._tokens.room
+        return self._tokens.capacity
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens without special ones."""

@@ -1,4 +1,4 @@
-"""The engine over Milvus: for collections that outgrow one machine, and for any number of replicas of this room.
+"""The engine over Milvus: for collections that outgrow one machine, and for any number of replicas of this service.
 
 Milvus keeps the rows, the vectors and the words; `milvus_store` says how a document is whole without transactions.
 A collection's sequence numbers are kept there too, and rise with the changes of all replicas.
@@ -268,7 +268,7 @@ class MilvusEngine:
         row = self._state(name)
         if row is not None and row["state"] == "kept":
             raise AlreadyExists("collection", name)
-        # A removal that never ended is ended first; a creation that never ended left nothing but empty rooms.
+        # A removal that never ended is ended first; a creation that never ended left nothing but empty services.
         if row is not None or not schema.fits(self._milvus, self._names, name, embedding.dimension):
             schema.drop(self._milvus, self._names, name)
         schema.make(self._milvus, self._names, name, embedding.dimension)

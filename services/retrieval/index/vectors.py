@@ -66,7 +66,7 @@ class VectorIndex:
 
     @property
     def dead(self) -> int:
-        """Removed vectors that still take room."""
+        """Removed vectors that still take service."""
         parts = self._parts
         return sum(map(len, parts.all())) - parts.moved - len(self._living)
 

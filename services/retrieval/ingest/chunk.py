@@ -44,11 +44,11 @@ class ChunkSize:
     sliding: bool = False
     read_at_once: int = 256
 
-    def within(self, room: int) -> "ChunkSize":
+    def within(self, capacity: int) -> "ChunkSize":
         """The same, but for what is embedded together: no more than a model has room for."""
         if self.sliding:
-            return replace(self, read_at_once=min(self.read_at_once, room))
-        tokens = min(self.tokens, room)
+            return replace(self, read_at_once=min(self.read_at_once, capacity))
+        tokens = min(self.tokens, capacity)
         return replace(self, tokens=tokens, overlap=min(self.overlap, tokens // 2))
 
     @property

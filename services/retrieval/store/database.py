@@ -28,7 +28,7 @@ class Database:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._readers = [ThreadPoolExecutor(1, thread_name_prefix=f"store-reader-{at}") for at in range(readers)]
         self._free = deque(self._readers)
-        self._room = asyncio.Semaphore(readers)
+        self._service = asyncio.Semaphore(readers)
         self._closed = False
 
     async def write(self, work: Work[T]) -> T:
@@ -42,7 +42,7 @@ class Database:
         The reader that was used last goes first: its pages, and the processor's caches, are warm.
         """
         self._require_open()
-        async with self._room:
+        async with self._service:
             self._require_open()
             reader = self._free.pop()
             back = self._free.append

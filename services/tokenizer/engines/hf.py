@@ -11,7 +11,7 @@ from services.tokenizer.chat import ChatTemplate
 from services.tokenizer.cutting import Cutter
 from services.tokenizer.engine import Facts, Prompt, Tokens, Turn
 
-# The pool's threads are the parallelism; a second pool inside the library would take the cores from the other rooms.
+# The pool's threads are the parallelism; a second pool inside the library would take the cores from the other services.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 from services.tokenizer.engines.literal import LiteralTokenizer, load

@@ -1,14 +1,14 @@
-"""`citemesh …` with fake rooms in place of the apps: for tests that need `up` in a process of its own."""
+"""`citemesh …` with fake services in place of the apps: for tests that need `up` in a process of its own."""
 
 import sys
 from pathlib import Path
 
-from citemesh.cli import main
-from citemesh.cli.layout import Layout
+from cli import main
+from cli.layout import Layout
 
 
-def _command(self: Layout, room: str) -> list[str]:
-    return [sys.executable, str(Path(__file__).parent / "fake_room.py"), room]
+def _command(self: Layout, service: str) -> list[str]:
+    return [sys.executable, str(Path(__file__).parent / "fake_service.py"), service]
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from citemesh.cli.answer import JsonWriter, TextWriter, quote_line
+from citemesh.client.citation_markers import with_markers
 from citemesh.client.types import (
     AskEvent,
     Citation,
@@ -25,7 +25,7 @@ from citemesh.client.types import (
     Span,
     Usage,
 )
-from citemesh.client.weave import woven
+from cli.answer import JsonWriter, TextWriter, quote_line
 
 
 def source(number: int, title: str = "", uri: str = "", page: int = 0, headings: Sequence[str] = ()) -> Source:
@@ -246,4 +246,4 @@ def test_numbers_stand_where_every_other_way_in_has_them() -> None:
     sentences = [cites(start, end, *some) for start, end, some in zip(starts, ends, numbers, strict=False)]
     body = shown([SourcesEvent((source(1, "G"),)), DeltaEvent(text), *sentences]).replace(" [", "[")
     assert body == "Run this.[1][2]\n```sh\nmake up\n```\nThen ask.[3][4][5] And hope.[unsupported]"
-    assert body.removesuffix("[unsupported]") == woven(text, sentences)
+    assert body.removesuffix("[unsupported]") == with_markers(text, sentences)

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from citemesh.cli import checks
 from citemesh.errors import PreconditionFailed
+from cli import checks
 
 
 class NVMLError(Exception):

@@ -14,13 +14,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from citemesh import errors
-from citemesh.cli import main
-from citemesh.cli.failures import exit_status, message_of, remedy_of
-from citemesh.cli.keys import Keyring
-from citemesh.cli.runtime import Running, write_note
 from citemesh.client import query as query_module
 from citemesh.client.types import AskEvent, DeltaEvent, DoneEvent, Location, Question, SearchFilter, Source, Span, Usage
 from citemesh.mesh.topology import load_topology
+from cli import main
+from cli.failures import exit_status, message_of, remedy_of
+from cli.keys import Keyring
+from cli.runtime import Running, write_note
 
 DONE = DoneEvent("complete", "generated", Usage(), (), {}, "", "m")
 
@@ -186,7 +186,7 @@ def test_config_page_is_written_and_checked(tmp_path: Path) -> None:
     text = page.read_text()
     for name in (
         "CITEMESH_STATE_DIR",
-        "CITEMESH_<ROOM>_DRAIN_S",
+        "CITEMESH_<SERVICE>_DRAIN_S",
         "CITEMESH_GATEWAY_HTTP_LISTEN",
         "CITEMESH_CLI_TARGET",
     ):
@@ -239,8 +239,8 @@ def test_ingest_refuses_what_is_not_there() -> None:
 
 
 def test_doctor_tells_each_lack_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citemesh.cli.checks.version", _without("faiss-cpu"))
-    monkeypatch.setattr("citemesh.cli.checks.DISK_BYTES", 1 << 60)
+    monkeypatch.setattr("cli.checks.version", _without("faiss-cpu"))
+    monkeypatch.setattr("cli.checks.DISK_BYTES", 1 << 60)
     result = invoke("doctor", "--json")
     assert result.exit_code == 1
     found = {check["name"]: check for check in map(json.loads, result.stdout.splitlines())}

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citemesh.cli.filters import condition, moment, search_filter
 from citemesh.client.types import MetadataCondition
 from citemesh.errors import InvalidInput
+from cli.filters import condition, moment, search_filter
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from citemesh.cli.flow import Flow
+from cli.flow import Flow
 
 
 def flowed(parts: list[str], width: int, marks: bool = False) -> str:

@@ -9,13 +9,13 @@ from typing import cast
 import pytest
 from rich.console import Console
 
-from citemesh.cli import intake as module
-from citemesh.cli.intake import Intake
-from citemesh.cli.intake_view import Bars, Totals, item_json, outcome, summarise
-from citemesh.cli.walk import walk
 from citemesh.client.mesh import Mesh
 from citemesh.client.types import IngestProgress, Upload
 from citemesh.errors import PermissionDenied, Unavailable
+from cli import intake as module
+from cli.intake import Intake
+from cli.intake_view import Bars, Totals, item_json, outcome, summarise
+from cli.walk import walk
 
 Act = Callable[[int, Upload], list[IngestProgress]]
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from citemesh.cli.keys import Keyring, user_methods
 from citemesh.errors import InvalidInput, NotFound, PreconditionFailed
 from citemesh.mesh import identity
 from citemesh.mesh.topology import load_topology
+from cli.keys import Keyring, user_methods
 
 TOPOLOGY = load_topology()
 
 
-def test_first_start_makes_a_key_for_the_user_and_each_calling_room(tmp_path: Path) -> None:
+def test_first_start_makes_a_key_for_the_user_and_each_calling_service(tmp_path: Path) -> None:
     keyring = Keyring(tmp_path)
     config = keyring.ensure(TOPOLOGY)
     assert {key.subject for key in config.keys} == {"user:default", "service:gateway", "service:retrieval"}
@@ -44,14 +44,14 @@ def test_a_lost_or_changed_text_makes_a_new_key_and_drops_the_old(tmp_path: Path
     keyring = Keyring(tmp_path)
     first = keyring.ensure(TOPOLOGY)
     keyring.default_file.unlink()
-    keyring.room_file("gateway").write_text("cm_00000000_nonsense")
+    keyring.service_key_file("gateway").write_text("cm_00000000_nonsense")
     second = keyring.ensure(TOPOLOGY)
     changed = {key.subject for key in second.keys} - {key.subject for key in second.keys if key in first.keys}
     assert changed == {"user:default", "service:gateway"}
     assert len(second.keys) == len(first.keys)
 
 
-def test_rooms_may_call_what_the_topology_says_and_no_more(tmp_path: Path) -> None:
+def test_services_may_call_what_the_topology_says_and_no_more(tmp_path: Path) -> None:
     config = Keyring(tmp_path).ensure(TOPOLOGY)
     methods = {key.subject: key.methods for key in config.keys}
     assert methods["service:retrieval"] == ("/citemesh.api.tokenizer.v1.TokenizerService/*",)
@@ -76,7 +76,7 @@ def test_add_and_remove(tmp_path: Path) -> None:
         keyring.remove(key_id)
 
 
-def test_a_rooms_key_is_not_removed(tmp_path: Path) -> None:
+def test_a_services_key_is_not_removed(tmp_path: Path) -> None:
     keyring = Keyring(tmp_path)
     config = keyring.ensure(TOPOLOGY)
     service = next(key for key in config.keys if key.delegate)

@@ -5,8 +5,8 @@ import socket
 
 import pytest
 
-from citemesh.cli.ports import check_ports, holder, why_taken
 from citemesh.errors import PreconditionFailed
+from cli.ports import check_ports, holder, why_taken
 
 
 def test_a_taken_port_is_told_with_its_holder() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from citemesh.cli import main
 from citemesh.client import query as query_module
 from citemesh.client import retrieval as retrieval_module
 from citemesh.client.types import (
@@ -22,6 +21,7 @@ from citemesh.client.types import (
     Source,
     Span,
 )
+from cli import main
 
 PLACE = Location(Span(0, 9), page=3)
 
@@ -104,7 +104,7 @@ def test_filters_go_to_the_gateway(invoke: Callable[..., Result], asked_gateway:
         (["--dense-weight", "0"], Search("tea", dense_weight=0.0)),
         (["--keep-duplicates"], Search("tea", keep_duplicates=True)),
         (["--top-k", "101"], Search("tea", top_k=101)),
-        (["--room", "retrieval"], Search("tea")),
+        (["--service", "retrieval"], Search("tea")),
         (
             ["--mode", "lexical", "--language", "en"],
             Search("tea", mode="lexical", filter=SearchFilter(languages=("en",))),
@@ -121,7 +121,7 @@ def test_what_only_retrieval_can_do_goes_there(
 def test_parts_duplicates_and_notices_are_shown_and_cannot_steer(
     invoke: Callable[..., Result], asked: list[Search]
 ) -> None:
-    result = invoke("--room", "retrieval")
+    result = invoke("--service", "retrieval")
     assert result.stdout.splitlines() == [
         "dense was left out",
         "[1] Guide  g.md, page 3  0.75 (dense 0.50)",
@@ -133,7 +133,7 @@ def test_parts_duplicates_and_notices_are_shown_and_cannot_steer(
 
 
 def test_each_passage_and_notice_is_a_line_for_machines(invoke: Callable[..., Result], asked: list[Search]) -> None:
-    lines = [json.loads(line) for line in invoke("--room", "retrieval", "--json").stdout.splitlines()]
+    lines = [json.loads(line) for line in invoke("--service", "retrieval", "--json").stdout.splitlines()]
     assert [line.get("fused") for line in lines] == [0.75, 0.75, None]
     assert lines[0]["published_at"] == "2024-05-01T00:00:00+00:00"
     assert lines[0]["duplicates"][0]["document_id"] == "d2"
@@ -144,8 +144,8 @@ def test_each_passage_and_notice_is_a_line_for_machines(invoke: Callable[..., Re
 @pytest.mark.parametrize(
     ("words", "field"),
     [
-        (["--room", "gateway", "--mode", "dense"], "--room"),
-        (["--room", "gateway", "--top-k", "500"], "--room"),
+        (["--service", "gateway", "--mode", "dense"], "--service"),
+        (["--service", "gateway", "--top-k", "500"], "--service"),
         (["--mode", "dense", "--collection", "a", "--collection", "b"], "--collection"),
         (["--after", "soon"], "--after"),
         (["--where", "year"], "--where"),

@@ -11,26 +11,26 @@ from pathlib import Path
 
 import pytest
 
-from citemesh.cli import layout as layout_module
-from citemesh.cli.layout import Layout, StackOptions
-from citemesh.cli.runtime import find_running, note_path
-from citemesh.cli.stack import Stack, running_stack
 from citemesh.errors import DeadlineExceeded, PreconditionFailed
 from citemesh.mesh.topology import load_topology
+from cli import layout as layout_module
+from cli.layout import Layout, StackOptions
+from cli.runtime import find_running, note_path
+from cli.stack import Stack, running_stack
 from tests.unit.cli.free_ports import free_base
 
 pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
-ROOMS = load_topology().rooms()
+SERVICES = load_topology().service_names()
 
 
 @pytest.fixture
 def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., StackOptions]:
-    """Options for a stack whose apps are fake rooms, in a directory of its own."""
+    """Options for a stack whose apps are fake services, in a directory of its own."""
 
-    def command(self: Layout, room: str) -> list[str]:
-        return [sys.executable, str(HERE / "fake_room.py"), room]
+    def command(self: Layout, service: str) -> list[str]:
+        return [sys.executable, str(HERE / "fake_service.py"), service]
 
     monkeypatch.setattr(layout_module.Layout, "app_command", command)
     return lambda **other: StackOptions(
@@ -48,7 +48,7 @@ def alive(pid: int) -> bool:
 async def test_starts_finds_and_stops(options: Callable[..., StackOptions]) -> None:
     async with running_stack(options()) as stack:
         pids = stack.pids()
-        assert set(pids) == set(ROOMS)
+        assert set(pids) == set(SERVICES)
         assert all(alive(pid) for pid in pids.values())
         running = find_running(stack.options.state_dir)
         assert running.pid == os.getpid()
@@ -60,17 +60,17 @@ async def test_starts_finds_and_stops(options: Callable[..., StackOptions]) -> N
     assert not note_path(stack.options.state_dir).exists()
 
 
-async def test_a_killed_room_comes_back(options: Callable[..., StackOptions]) -> None:
+async def test_a_killed_service_comes_back(options: Callable[..., StackOptions]) -> None:
     async with running_stack(options()) as stack:
         old = stack.kill("generation")
         await stack.wait_restarted("generation", old)
         assert await stack.ready()
         assert stack.pids()["generation"] not in (0, old)
-        assert [stack.restarts(room) for room in ROOMS].count(0) == 4
+        assert [stack.restarts(service) for service in SERVICES].count(0) == 4
 
 
-async def test_a_room_that_cannot_start_is_told_with_its_last_words(options: Callable[..., StackOptions]) -> None:
-    stack = Stack(options(env={"FAKE_ROOM_CRASHES": "reranker"}))
+async def test_a_service_that_cannot_start_is_told_with_its_last_words(options: Callable[..., StackOptions]) -> None:
+    stack = Stack(options(env={"FAKE_SERVICE_CRASHES": "reranker"}))
     try:
         await stack.start()
         with pytest.raises(PreconditionFailed, match="reranker ended with status 1") as told:
@@ -138,7 +138,7 @@ async def test_sidecars_are_healthy_and_ask_for_keys(options: Callable[..., Stac
 
 async def citemesh(stack: Stack, *arguments: str) -> tuple[int, str]:
     """Run a command in a process of its own: its exit status and all that it wrote."""
-    command = [sys.executable, "-m", "citemesh.cli", *arguments, "--state-dir", str(stack.options.state_dir)]
+    command = [sys.executable, "-m", "cli", *arguments, "--state-dir", str(stack.options.state_dir)]
     process = await asyncio.create_subprocess_exec(
         *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from citemesh.cli import collection as collection_module
-from citemesh.cli import main
-from citemesh.cli import restore as restore_module
-from citemesh.cli.runtime import Running, write_note
 from citemesh.client.mesh import Mesh
 from citemesh.client.types import Collection, Copied, Document, Span
 from citemesh.errors import NotFound
+from cli import collection as collection_module
+from cli import main
+from cli import restore as restore_module
+from cli.runtime import Running, write_note
 from services.retrieval.embedding.fake import FakeEncoder
 from services.retrieval.engine import Chunk, DocumentInfo, NewDocument, Place
 from services.retrieval.engines.durable import DurableEngine
@@ -256,10 +256,10 @@ def test_restore_refuses_what_is_no_copy_and_a_mesh_that_runs(tmp_path: Path) ->
     assert f"process {os.getpid()}" in running.stderr
 
 
-def test_a_room_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "copy").mkdir()
-    monkeypatch.setattr(restore_module, "_MODULE", "no_such_room")
+    monkeypatch.setattr(restore_module, "_MODULE", "no_such_service")
     result = restore("copy")
     assert result.exit_code == 1
-    assert "No module named no_such_room" in result.stderr
+    assert "No module named no_such_service" in result.stderr
     assert "pip install" in result.stderr

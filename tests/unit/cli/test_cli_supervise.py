@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from citemesh.cli import processes
-from citemesh.cli.supervise import Program, Supervisor
+from cli import processes
+from cli.supervise import Program, Supervisor
 
 pytestmark = pytest.mark.slow
 
@@ -149,7 +149,7 @@ async def test_says_unhealthy_while_health_is_lost(tmp_path: Path) -> None:
 
 
 async def test_no_answer_about_health_is_no(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citemesh.cli.supervise._HEALTH_S", 0.05)
+    monkeypatch.setattr("cli.supervise._HEALTH_S", 0.05)
 
     async def silent() -> bool:
         await asyncio.sleep(600)
@@ -172,7 +172,7 @@ async def test_a_missing_program_is_reported_and_tried_again(tmp_path: Path) -> 
 
 SUPERVISED = """
 import asyncio, pathlib, sys
-from citemesh.cli.supervise import Program, Supervisor
+from cli.supervise import Program, Supervisor
 
 async def main():
     async def healthy():

@@ -1,4 +1,4 @@
-"""`citemesh up` in a process of its own, with fake rooms: what it tells, how it ends, what it leaves."""
+"""`citemesh up` in a process of its own, with fake services: what it tells, how it ends, what it leaves."""
 
 import json
 import os
@@ -103,7 +103,7 @@ def test_a_signal_while_it_starts_stops_it_too(up: Callable[..., Up]) -> None:
 
 
 def test_a_second_ctrl_c_does_not_wait(up: Callable[..., Up]) -> None:
-    running = up(env={"FAKE_ROOM_DEAF": "generation"})
+    running = up(env={"FAKE_SERVICE_DEAF": "generation"})
     pids = running.ready()
     running.process.send_signal(signal.SIGINT)
     running.read_until(lambda event: event["event"] == "stopping")
@@ -137,10 +137,10 @@ def test_a_crash_is_told_and_mended(up: Callable[..., Up]) -> None:
     assert told["pid"] != pids["generation"]
 
 
-def test_a_room_that_cannot_start_ends_it_with_the_reason(up: Callable[..., Up]) -> None:
-    running = up(env={"FAKE_ROOM_CRASHES": "tokenizer"})
+def test_a_service_that_cannot_start_ends_it_with_the_reason(up: Callable[..., Up]) -> None:
+    running = up(env={"FAKE_SERVICE_CRASHES": "tokenizer"})
     told = running.read_until(lambda event: event["event"] == "error")
-    assert told["reason"] == "ROOM_CRASHED"
+    assert told["reason"] == "SERVICE_CRASHED"
     assert "no setting has this name" in told["message"]
     assert told["remedy"].endswith("tokenizer.log")
     assert running.end() == 1

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from citemesh.cli.layout import StackOptions
-from citemesh.cli.stack import Stack
-from citemesh.cli.up_view import JsonView, LineView
+from cli.layout import StackOptions
+from cli.stack import Stack
+from cli.up_view import JsonView, LineView
 
 
 def stack_in(folder: Path, mesh: bool = True) -> Stack:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from citemesh.cli.walk import SUFFIXES, walk
 from citemesh.errors import InvalidInput
+from cli.walk import SUFFIXES, walk
 from services.retrieval.ingest import code
 from services.retrieval.ingest.detect import detect
 

@@ -13,13 +13,13 @@ from typing import cast
 import pytest
 from rich.console import Console
 
-from citemesh.cli import folder, watch
-from citemesh.cli.folder import Difference, Roots, difference, look, settled
-from citemesh.cli.journal import Journal
-from citemesh.cli.watch import Watch, WatchOptions
-from citemesh.cli.watch_view import JsonWatchView, TextWatchView
 from citemesh.client.mesh import Mesh
 from citemesh.errors import PermissionDenied, PreconditionFailed, Unavailable
+from cli import folder, watch
+from cli.folder import Difference, Roots, difference, look, settled
+from cli.journal import Journal
+from cli.watch import Watch, WatchOptions
+from cli.watch_view import JsonWatchView, TextWatchView
 
 from .fake_documents import FakeDocuments
 from .test_cli_walk import close

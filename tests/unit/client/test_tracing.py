@@ -25,7 +25,7 @@ from citemesh.api.retrieval.v1.document_service_pb2_grpc import (
 from citemesh.client import Mesh, tracing
 from citemesh.client.types import Upload
 from citemesh.kit import telemetry
-from citemesh.kit.wire import ACCEPTED
+from citemesh.kit.channel_options import ACCEPTED
 
 
 class Servicer(DocumentServiceServicer):

@@ -9,7 +9,6 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citemesh.cli import main
 from citemesh.client.types import (
     AskEvent,
     Citation,
@@ -28,6 +27,7 @@ from citemesh.evaluation import certainty, measures, questions, record, report
 from citemesh.evaluation.outcome import Outcome
 from citemesh.evaluation.questions import Asked, Evidence
 from citemesh.evaluation.run import Judged, evaluate
+from cli import main
 
 PLACE = Location(Span(0, 9))
 EVIL = "<script>alert(1)</script>"

@@ -28,4 +28,4 @@ async def ask(
     mesh: Mesh, question: str | Question = ASKED, seconds: float = 30.0, limits: Limits = LIMITS
 ) -> list[AskEvent]:
     """The events of an answer by a new flow."""
-    return await said_by(Flow(mesh.rooms, limits), question, seconds)
+    return await said_by(Flow(mesh.services, limits), question, seconds)

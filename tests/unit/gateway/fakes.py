@@ -1,4 +1,4 @@
-"""Plain fakes of the rooms, with switches for their faults."""
+"""Plain fakes of the services, with switches for their faults."""
 
 import asyncio
 import hashlib
@@ -30,7 +30,7 @@ from citemesh.client.types import (
     Usage,
 )
 from gateway.query.limits import Limits
-from gateway.query.ports import Rooms
+from gateway.query.ports import Upstreams
 
 DIGEST = hashlib.sha256(b"fake").hexdigest()
 CONTROLS = {"<|im_start|>": 1, "<|im_end|>": 2, "<|endoftext|>": 3}
@@ -226,8 +226,8 @@ class Mesh:
     reranker: FakeReranker = field(default_factory=FakeReranker)
 
     @property
-    def rooms(self) -> Rooms:
-        return Rooms(self.tokenizer, self.retrieval, self.generation, self.reranker)
+    def services(self) -> Upstreams:
+        return Upstreams(self.tokenizer, self.retrieval, self.generation, self.reranker)
 
 
 LIMITS = Limits(context_tokens=2000)

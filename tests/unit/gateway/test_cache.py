@@ -30,7 +30,7 @@ from tests.unit.gateway.test_conversation import FakeThreads
 
 async def both(mesh: Mesh, first: Question, second: Question, owner: Owner | None = None) -> bool:
     """Whether the second question is answered from what was kept of the first."""
-    flow = Flow(mesh.rooms, LIMITS)
+    flow = Flow(mesh.services, LIMITS)
     await said_by(flow, first)
     said: list[AskEvent] = []
 
@@ -44,7 +44,7 @@ async def both(mesh: Mesh, first: Question, second: Question, owner: Owner | Non
 
 async def test_the_same_question_is_answered_the_same_without_any_model() -> None:
     mesh = Mesh()
-    flow = Flow(mesh.rooms, LIMITS)
+    flow = Flow(mesh.services, LIMITS)
     first = await said_by(flow, Question(ASKED, related_questions=3))
     second = await said_by(flow, Question("  " + ASKED.lower().rstrip("?"), related_questions=3))
     assert len(mesh.generation.prompts) == 1
@@ -86,7 +86,7 @@ async def test_another_question_is_answered_anew(fields: dict[str, Any]) -> None
 
 async def test_a_changed_collection_is_read_anew_and_the_new_answer_kept() -> None:
     mesh = Mesh()
-    flow = Flow(mesh.rooms, LIMITS)
+    flow = Flow(mesh.services, LIMITS)
     await said_by(flow)
     mesh.retrieval.sequence, mesh.retrieval.passages = 2, PASSAGES[:1]
     said = await said_by(flow)
@@ -98,7 +98,7 @@ async def test_a_changed_collection_is_read_anew_and_the_new_answer_kept() -> No
 @pytest.mark.parametrize(("changed", "cached"), [("elsewhere", True), ("default", False), ("notes", False), ("", True)])
 async def test_only_a_change_of_what_was_searched_forgets_an_answer(changed: str, cached: bool) -> None:
     mesh = Mesh(retrieval=FakeRetrieval(PASSAGES, sequences={"default": 4, "notes": 9, "elsewhere": 9}))
-    flow, asked = Flow(mesh.rooms, LIMITS), Question(ASKED, more_collections=("notes",))
+    flow, asked = Flow(mesh.services, LIMITS), Question(ASKED, more_collections=("notes",))
     await said_by(flow, asked)
     if changed:
         mesh.retrieval.sequences[changed] += 1
@@ -116,7 +116,7 @@ async def test_another_tenant_gets_an_answer_of_its_own() -> None:
 @pytest.mark.parametrize("error", [PermissionDenied("no"), NotFound("collection", "default"), Unavailable("retrieval")])
 async def test_who_may_not_search_gets_nothing_that_was_kept(error: Exception) -> None:
     mesh = Mesh()
-    flow = Flow(mesh.rooms, LIMITS)
+    flow = Flow(mesh.services, LIMITS)
     await said_by(flow)
     mesh.retrieval.error = error
     with pytest.raises(type(error)):
@@ -125,7 +125,7 @@ async def test_who_may_not_search_gets_nothing_that_was_kept(error: Exception) -
 
 async def test_another_model_writes_anew() -> None:
     mesh = Mesh()
-    flow = Flow(mesh.rooms, LIMITS)
+    flow = Flow(mesh.services, LIMITS)
     await said_by(flow)
     mesh.generation.model = replace(mesh.generation.model, name="better")
     flow._composer._models.forget()
@@ -141,7 +141,7 @@ async def test_another_model_writes_anew() -> None:
     ],
 )
 async def test_what_will_be_better_next_time_is_not_kept(mesh: Mesh) -> None:
-    flow = Flow(mesh.rooms, LIMITS)
+    flow = Flow(mesh.services, LIMITS)
     await said_by(flow)
     mesh.generation.list_error = mesh.generation.error = None
     assert not done_of(await said_by(flow)).cached
@@ -149,7 +149,7 @@ async def test_what_will_be_better_next_time_is_not_kept(mesh: Mesh) -> None:
 
 async def test_a_kept_answer_is_a_turn_of_the_thread_that_asks_for_it() -> None:
     kept, mesh = FakeThreads(), Mesh()
-    flow = Flow(mesh.rooms, LIMITS, kept)
+    flow = Flow(mesh.services, LIMITS, kept)
     first = await said_by(flow, Question(ASKED, start_thread=True))
     second = await said_by(flow, Question(ASKED))
     third = await said_by(flow, Question(ASKED, thread_id="t9"))

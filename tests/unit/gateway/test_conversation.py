@@ -21,13 +21,13 @@ from tests.unit.gateway.fakes import LIMITS, FakeGeneration, Mesh, answer_of, as
 class FakeThreads:
     """Keeps one thread; ``error`` is what keeping a turn meets."""
 
-    def __init__(self, error: Exception | None = None, room: Exception | None = None) -> None:
+    def __init__(self, error: Exception | None = None, service: Exception | None = None) -> None:
         self.turns: list[Turn] = []
-        self._error, self._room = error, room
+        self._error, self._service = error, service
 
-    async def room_for(self, owner: Owner, thread_id: str) -> None:
-        if self._room:
-            raise self._room
+    async def service_for(self, owner: Owner, thread_id: str) -> None:
+        if self._service:
+            raise self._service
 
     async def read(self, owner: Owner, thread_id: str, most: int | None = None) -> tuple[Thread, tuple[Turn, ...]]:
         return Thread(thread_id, "", self.turns[0].asked_at, len(self.turns)), tuple(self.turns)
@@ -41,7 +41,7 @@ class FakeThreads:
 
 async def test_a_follow_up_of_a_follow_up_still_knows_what_it_is_about() -> None:
     kept, mesh = FakeThreads(), Mesh(generation=FakeGeneration(("It was Gustave Eiffel's company.",)))
-    flow = Flow(mesh.rooms, LIMITS, kept)
+    flow = Flow(mesh.services, LIMITS, kept)
     await said_by(flow, Question("When was the Louvre Palace built?", start_thread=True))
     await said_by(flow, Question("How tall is it?", thread_id="t1"))
     await said_by(flow, Question("And how old is it?", thread_id="t1"))
@@ -56,7 +56,7 @@ async def test_a_follow_up_of_a_follow_up_still_knows_what_it_is_about() -> None
 
 async def test_a_turn_that_cannot_be_kept_is_said_and_the_answer_stands() -> None:
     said = await said_by(
-        Flow(Mesh().rooms, LIMITS, FakeThreads(Unavailable("threads"))), Question(ASKED, start_thread=True)
+        Flow(Mesh().services, LIMITS, FakeThreads(Unavailable("threads"))), Question(ASKED, start_thread=True)
     )
     assert_sound(said)
     assert answer_of(said)
@@ -68,7 +68,7 @@ async def test_a_full_thread_is_refused_before_any_work() -> None:
     mesh = Mesh()
     with pytest.raises(PreconditionFailed):
         await said_by(
-            Flow(mesh.rooms, LIMITS, FakeThreads(room=PreconditionFailed("THREAD_FULL", "full"))),
+            Flow(mesh.services, LIMITS, FakeThreads(service=PreconditionFailed("THREAD_FULL", "full"))),
             Question(ASKED, thread_id="t1"),
         )
     assert not mesh.retrieval.asked
@@ -76,12 +76,12 @@ async def test_a_full_thread_is_refused_before_any_work() -> None:
 
 async def test_without_threads_asking_for_one_is_refused() -> None:
     with pytest.raises(NotSupported):
-        await said_by(Flow(Mesh().rooms, LIMITS), Question(ASKED, start_thread=True))
+        await said_by(Flow(Mesh().services, LIMITS), Question(ASKED, start_thread=True))
 
 
 async def test_an_answer_by_itself_is_not_kept() -> None:
     kept = FakeThreads()
-    said = await said_by(Flow(Mesh().rooms, LIMITS, kept), ASKED)
+    said = await said_by(Flow(Mesh().services, LIMITS, kept), ASKED)
     assert (kept.turns, done_of(said).thread_id) == ([], "")
 
 
@@ -89,7 +89,7 @@ async def test_history_is_trimmed_to_its_budget() -> None:
     mesh = Mesh()
     old = (("user", "Who built the Eiffel Tower?"), ("assistant", "It was " + "very long ago " * 400))
     new = (("user", "Where is the Louvre Palace?"), ("assistant", "In Paris."))
-    flow = Flow(mesh.rooms, replace(LIMITS, history_tokens=60))
+    flow = Flow(mesh.services, replace(LIMITS, history_tokens=60))
     await said_by(flow, Question("How old is it?", history=(*old, *new)))
     assert mesh.retrieval.asked[-1][0] == "How old is Louvre Palace? Paris"
 

@@ -96,7 +96,7 @@ async def test_a_sentence_that_nothing_supports_is_marked() -> None:
 async def test_deltas_do_not_wait_for_the_check() -> None:
     mesh = Mesh()
     mesh.reranker.gate = asyncio.Event()
-    flow = Flow(mesh.rooms, LIMITS)
+    flow = Flow(mesh.services, LIMITS)
     texts = ""
     seen: list[AskEvent] = []
     async with aclosing(events(lambda emit: flow.ask(Question(ASKED), Deadline.after(30), emit))) as stream:
@@ -254,7 +254,7 @@ async def test_another_tokenizer_falls_back_to_quotes() -> None:
 
 async def test_hanging_up_ends_the_work() -> None:
     mesh = Mesh(generation=FakeGeneration(("One. ", "Two. "), hang=True))
-    flow = Flow(mesh.rooms, LIMITS)
+    flow = Flow(mesh.services, LIMITS)
     async with aclosing(events(lambda emit: flow.ask(Question(ASKED), Deadline.after(30), emit))) as stream:
         async for event in stream:
             if isinstance(event, DeltaEvent):
@@ -265,7 +265,7 @@ async def test_hanging_up_ends_the_work() -> None:
 
 async def test_a_reader_that_stands_still_holds_the_writer_back() -> None:
     mesh = Mesh(generation=FakeGeneration(tuple(f"Word{i} " for i in range(500))))
-    flow = Flow(mesh.rooms, LIMITS)
+    flow = Flow(mesh.services, LIMITS)
     async with aclosing(events(lambda emit: flow.ask(Question(ASKED), Deadline.after(30), emit), 4)) as stream:
         async for event in stream:
             if isinstance(event, DeltaEvent):
@@ -324,7 +324,7 @@ async def test_a_question_too_long_for_the_model_names_the_question() -> None:
 
 async def test_the_shared_beginning_is_the_same_for_follow_ups() -> None:
     mesh = Mesh()
-    flow = Flow(mesh.rooms, LIMITS)
+    flow = Flow(mesh.services, LIMITS)
 
     async def nowhere(event: AskEvent) -> None:
         pass

@@ -1,4 +1,4 @@
-"""What an answer is to be made of, and how it is to be: asked for, it reaches the rooms or is said not to be so."""
+"""What an answer is to be made of, and how it is to be: asked for, it reaches the services or is said not to be so."""
 
 import re
 from dataclasses import replace

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from citemesh.errors import NotFound, Overloaded, PreconditionFailed, Unavailable
-from citemesh.kit import deadline
+from citemesh.kit import call_context
 from gateway.jobs.job import Asked, Bounds, Job
 from gateway.jobs.runner import Runner
 from gateway.jobs.store import JobStore
@@ -157,16 +157,16 @@ async def test_a_job_is_answered_as_its_caller_would_have_been(tmp_path: Path) -
     seen: list[Any] = []
 
     async def answer(job: Job) -> dict[str, Any]:
-        reach = deadline.current_reach()
-        seen.append((current_owner(), deadline.current_priority(), reach.allows("notes"), reach.allows("others")))
-        seen.append(deadline.remaining_s(1000) < 5.1)
+        scope = call_context.current_scope()
+        seen.append((current_owner(), call_context.current_priority(), scope.allows("notes"), scope.allows("others")))
+        seen.append(call_context.remaining_s(1000) < 5.1)
         return {"asked": job.asked.request}
 
     runner = running(tmp_path, answer)
     await runner.start()
     done = await ended(runner, await runner.add(ASKED))
     assert (done.status, done.response) == ("COMPLETED", {"asked": ASKED.request})
-    assert seen == [(ANN, deadline.PRIORITIES["background"], True, False), True]
+    assert seen == [(ANN, call_context.PRIORITIES["background"], True, False), True]
     await runner.stop()
 
 

@@ -49,21 +49,21 @@ async def test_only_what_is_of_use_is_sent(
     judge: Judge | Exception, reranks: int, ask_vectors: int | None, search_vectors: int | None
 ) -> None:
     mesh = mesh_of(judge)
-    said = await said_by(Flow(mesh.rooms, LIMITS))
+    said = await said_by(Flow(mesh.services, LIMITS))
     assert "40 bar" in answer_of(said)
     assert done_of(said).notice == ""
     assert len(mesh.reranker.attributed) >= 1, "sentences are checked whatever the order goes by"
     assert (len(mesh.reranker.reranked), vectors_of(mesh)) == (reranks, ask_vectors)
 
     mesh = mesh_of(judge)
-    await Flow(mesh.rooms, LIMITS).search(Question(ASKED), 10, Deadline.after(5))
+    await Flow(mesh.services, LIMITS).search(Question(ASKED), 10, Deadline.after(5))
     assert (len(mesh.reranker.reranked), vectors_of(mesh)) == (reranks, search_vectors)
 
 
 async def test_the_order_is_what_a_reranker_without_a_share_would_answer() -> None:
     passages = scored(0.2, 0.9, 0.2)
     mesh = mesh_of(LATE, passages)
-    found = await Flow(mesh.rooms, LIMITS).search(Question(ASKED), 10, Deadline.after(5))
+    found = await Flow(mesh.services, LIMITS).search(Question(ASKED), 10, Deadline.after(5))
     assert [(one.document_id, one.score) for one in found] == [("d2", 1.0), ("d1", 0.0), ("d3", 0.0)]
     assert [one.score for one in by_search(scored(0.3, 0.3, 0.3))] == [1.0, 1.0, 1.0]
     assert by_search(()) == []
@@ -71,7 +71,7 @@ async def test_the_order_is_what_a_reranker_without_a_share_would_answer() -> No
 
 async def test_the_reranker_is_asked_once_for_many_questions() -> None:
     mesh = mesh_of(LATE)
-    flow = Flow(mesh.rooms, LIMITS)
+    flow = Flow(mesh.services, LIMITS)
     for number in range(5):
         await said_by(flow, f"Question {number} about the pump?")
     assert (mesh.reranker.told, mesh.reranker.reranked) == (1, [])
@@ -79,7 +79,7 @@ async def test_the_reranker_is_asked_once_for_many_questions() -> None:
 
 async def test_a_reranker_that_is_configured_anew_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     mesh = mesh_of(LATE)
-    flow = Flow(mesh.rooms, LIMITS)
+    flow = Flow(mesh.services, LIMITS)
     await said_by(flow, "What runs at 40 bar?")
     mesh.reranker.judge = CROSS
     monkeypatch.setattr(judges, "KEEP_S", -1.0)  # as if the time had passed: what is learned now is old at once
@@ -95,7 +95,7 @@ async def test_one_that_fails_is_asked_anew_and_one_that_is_silent_is_not_waited
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     mesh = mesh_of(CROSS)
-    flow = Flow(mesh.rooms, LIMITS)
+    flow = Flow(mesh.services, LIMITS)
     await said_by(flow, "What runs at 40 bar?")
     mesh.reranker.error = Unavailable("reranker")
     assert "rank" in done_of(await said_by(flow, "What was built in 1987?")).notice
@@ -131,7 +131,7 @@ async def test_what_is_known_is_kept_for_a_while() -> None:
 
 async def test_hops_of_a_question_share_what_is_known() -> None:
     mesh = mesh_of(LATE)
-    found = await Flow(mesh.rooms, LIMITS).search(Question(ASKED, more_collections=("b",)), 10, Deadline.after(5))
+    found = await Flow(mesh.services, LIMITS).search(Question(ASKED, more_collections=("b",)), 10, Deadline.after(5))
     assert {one.score for one in found} == {1.0}
     assert mesh.reranker.told == 1
-    assert sources_of(await said_by(Flow(mesh.rooms, LIMITS))).sources
+    assert sources_of(await said_by(Flow(mesh.services, LIMITS))).sources

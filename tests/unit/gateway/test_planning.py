@@ -46,7 +46,7 @@ def corpus() -> Mesh:
 
 async def test_a_later_search_uses_an_earlier_finding() -> None:
     mesh = corpus()
-    said = await said_by(Flow(mesh.rooms, LIMITS, planner=Bridge()), ASKED)
+    said = await said_by(Flow(mesh.services, LIMITS, planner=Bridge()), ASKED)
     assert_sound(said)
     first, *later = mesh.retrieval.searches
     assert first.query == ASKED
@@ -75,13 +75,13 @@ async def test_one_search_is_made_where_one_is_asked_for_or_planned() -> None:
     ]
     for limits, planner, question in cases:
         mesh = corpus()
-        await said_by(Flow(mesh.rooms, limits, planner=planner), question)
+        await said_by(Flow(mesh.services, limits, planner=planner), question)
         assert len(mesh.retrieval.searches) == 1
 
 
 async def test_without_time_for_another_search_it_is_said() -> None:
     mesh = corpus()
-    said = await said_by(Flow(mesh.rooms, Limits(reserve_s=3.0), planner=Bridge()), ASKED, seconds=5.0)
+    said = await said_by(Flow(mesh.services, Limits(reserve_s=3.0), planner=Bridge()), ASKED, seconds=5.0)
     assert len(mesh.retrieval.searches) == 1
     assert "more searches" in done_of(said).notice
 
@@ -102,7 +102,7 @@ async def test_a_planner_that_thinks_too_long_is_done_without() -> None:
             await asyncio.Event().wait()
             return ()
 
-    flow = Flow(corpus().rooms, Limits(reserve_s=0.3), None, Slow(), SlowRewriter(), SlowRelater())
+    flow = Flow(corpus().services, Limits(reserve_s=0.3), None, Slow(), SlowRewriter(), SlowRelater())
     history = (("user", "Who wrote Dracula?"), ("assistant", "Bram Stoker."))
     started = asyncio.get_running_loop().time()
     said = await said_by(flow, Question("Who led his society?", history=history, related_questions=3), seconds=1.2)
@@ -120,7 +120,7 @@ async def test_a_later_search_that_breaks_leaves_what_was_found() -> None:
             return await super().find(search)
 
     mesh = Mesh(retrieval=Breaking((*NOISE, SOCIETY, JOURNAL)))
-    said = await said_by(Flow(mesh.rooms, LIMITS, planner=Bridge()), ASKED)
+    said = await said_by(Flow(mesh.services, LIMITS, planner=Bridge()), ASKED)
     assert_sound(said)
     assert "journal" in {source.document_id for source in sources_of(said).sources}
     assert "more searches" in done_of(said).notice
@@ -132,7 +132,7 @@ async def test_a_planner_that_asks_for_ever_is_held_to_the_hops() -> None:
             return (f"query {len(findings)}",)
 
     mesh = corpus()
-    await said_by(Flow(mesh.rooms, LIMITS, planner=Endless()), Question(ASKED, max_hops=5))
+    await said_by(Flow(mesh.services, LIMITS, planner=Endless()), Question(ASKED, max_hops=5))
     assert len(mesh.retrieval.searches) == 5
 
     class Stuck(SingleShot):
@@ -140,7 +140,7 @@ async def test_a_planner_that_asks_for_ever_is_held_to_the_hops() -> None:
             return (ASKED, ASKED)
 
     mesh = corpus()
-    await said_by(Flow(mesh.rooms, LIMITS, planner=Stuck()), ASKED)
+    await said_by(Flow(mesh.services, LIMITS, planner=Stuck()), ASKED)
     assert len(mesh.retrieval.searches) == 1
 
 

@@ -11,16 +11,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from citemesh.kit import deadline
+from citemesh.kit import call_context
 from gateway.rest import context
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 
 
 async def tell(request: Request) -> JSONResponse:
-    call = deadline.current()
+    call = call_context.current()
     span = trace.get_current_span().get_span_context()
-    told = {"left": deadline.remaining_s(99.0), "priority": call.priority, "subject": call.subject}
+    told = {"left": call_context.remaining_s(99.0), "priority": call.priority, "subject": call.subject}
     return JSONResponse(told | {"tenant": call.tenant, "trace": f"{span.trace_id:032x}"})
 
 
@@ -69,4 +69,4 @@ async def test_a_bad_timeout_is_refused() -> None:
     [("no-cache", True), (" No-Store ,max-age=0", True), ("max-age=0", False), ("no-cache-please", False), ("", False)],
 )
 def test_what_takes_no_kept_answer(header: str, anew: bool) -> None:
-    assert deadline.asks_anew(header) is anew
+    assert call_context.asks_anew(header) is anew

@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from citemesh.client.types import Question
-from citemesh.kit import deadline
+from citemesh.kit import call_context
 from gateway import answering
 from gateway.admission.router import Admission, Priority
 from gateway.query import citations, telemetry
@@ -32,9 +32,9 @@ def exported(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
 
 
 async def spans_of(exported: InMemorySpanExporter, limits: Limits) -> dict[str, ReadableSpan]:
-    desk = answering.Answering(Flow(Mesh().rooms, limits), Admission(1, dict.fromkeys(Priority, 1)), timeout_s=30)
-    call = deadline.CallContext(asyncio.get_running_loop().time() + 30, priority=1)
-    with deadline.calling(call):
+    desk = answering.Answering(Flow(Mesh().services, limits), Admission(1, dict.fromkeys(Priority, 1)), timeout_s=30)
+    call = call_context.CallContext(asyncio.get_running_loop().time() + 30, priority=1)
+    with call_context.calling(call):
         assert_sound([event async for event in desk.ask(Question(SECRET))])
     return {span.name: span for span in reversed(exported.get_finished_spans())}
 

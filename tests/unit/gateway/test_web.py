@@ -13,7 +13,7 @@ import pytest
 from citemesh.client.types import Question, Search, SearchFilter
 from citemesh.errors import NotSupported, PermissionDenied, Unavailable
 from gateway.query.flow import Flow
-from gateway.query.ports import Rooms
+from gateway.query.ports import Upstreams
 from gateway.web.searxng import SearXng
 from gateway.web.source import WithWeb
 from tests.unit.gateway.asking import ASKED, said_by
@@ -64,8 +64,8 @@ def answer(results: list[Any] = RESULTS) -> bytes:
     return json.dumps({"query": "q", "results": results}).encode()
 
 
-def beside(mesh: Mesh, web: SearXng, allowed: Callable[[str], bool] = lambda name: True) -> Rooms:
-    return replace(mesh.rooms, retrieval=WithWeb(mesh.retrieval, web, "web", allowed))
+def beside(mesh: Mesh, web: SearXng, allowed: Callable[[str], bool] = lambda name: True) -> Upstreams:
+    return replace(mesh.services, retrieval=WithWeb(mesh.retrieval, web, "web", allowed))
 
 
 async def test_results_are_passages_and_bad_ones_are_left_out() -> None:

@@ -1,4 +1,4 @@
-"""A small room over a real socket: its generation service does what its model name says."""
+"""A small service over a real socket: its generation service does what its model name says."""
 
 import asyncio
 import os
@@ -12,17 +12,17 @@ from citemesh.api.generation.v1 import generation_service_pb2 as pb
 from citemesh.api.generation.v1 import generation_service_pb2_grpc as stubs
 from citemesh.client import Mesh
 from citemesh.errors import InvalidInput
-from citemesh.kit import deadline
-from citemesh.kit.server import Registration, Room, Server
-from citemesh.kit.settings import RoomSettings, room_config
+from citemesh.kit import call_context
+from citemesh.kit.server import Registration, Server, ServiceSpec
+from citemesh.kit.settings import ServiceSettings, service_config
 
 NAME = "citemesh.api.generation.v1.GenerationService"
 
 
-class Settings(RoomSettings):
-    """Settings of the small room."""
+class Settings(ServiceSettings):
+    """Settings of the small service."""
 
-    model_config = room_config("generation")
+    model_config = service_config("generation")
 
 
 class Servicer(stubs.GenerationServiceServicer):
@@ -32,12 +32,12 @@ class Servicer(stubs.GenerationServiceServicer):
         self.active = 0
         self.cancelled = 0
         self.release = asyncio.Event()
-        self.seen: list[deadline.CallContext] = []
+        self.seen: list[call_context.CallContext] = []
 
     async def Generate(
         self, request: pb.GenerateRequest, context: grpc.aio.ServicerContext
     ) -> AsyncIterator[pb.GenerateResponse]:  # type: ignore[override]
-        self.seen.append(deadline.current())
+        self.seen.append(call_context.current())
         self.active += 1
         try:
             if request.model == "bad":
@@ -63,21 +63,21 @@ class Servicer(stubs.GenerationServiceServicer):
             self.active -= 1
 
     async def ListModels(self, request: pb.ListModelsRequest, context: object) -> pb.ListModelsResponse:
-        self.seen.append(deadline.current())
+        self.seen.append(call_context.current())
         await self.release.wait()
         return pb.ListModelsResponse()
 
 
 class Small:
-    """The running room, its servicer and a client of it."""
+    """The running service, its servicer and a client of it."""
 
     def __init__(self, state: Path, drain_s: float = 5.0) -> None:
         self.servicer = Servicer()
         self.is_healthy = True
         self.settings = Settings(state_dir=state, drain_s=drain_s)
         register = Registration(NAME, lambda s: stubs.add_GenerationServiceServicer_to_server(self.servicer, s))
-        self.room = Room("generation", [register], self._nothing, self._nothing, self._healthy)
-        self.server = Server(self.room, self.settings)
+        self.spec = ServiceSpec("generation", [register], self._nothing, self._nothing, self._healthy)
+        self.server = Server(self.spec, self.settings)
         self.mesh = Mesh({"generation": self.settings.address})
 
     async def _nothing(self) -> None:

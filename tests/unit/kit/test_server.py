@@ -1,4 +1,4 @@
-"""Start, health, context, cancellation and drain of a room over a real socket."""
+"""Start, health, context, cancellation and drain of a service over a real socket."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,8 +12,8 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from citemesh.client.types import Delta
 from citemesh.errors import CiteMeshError, DeadlineExceeded, InvalidInput, Overloaded, Unavailable
-from citemesh.kit import deadline
-from citemesh.kit.reach import Reach
+from citemesh.kit import call_context
+from citemesh.kit.collection_scope import CollectionScope
 
 from .conftest import NAME, Small
 
@@ -58,11 +58,11 @@ async def test_context_travels(small: Small) -> None:
     small.servicer.release.set()
     headers = {"x-citemesh-priority": "background", "x-citemesh-subject": "ann", "x-citemesh-tenant": "acme"}
     headers |= {"x-citemesh-collections": "notes,team-*", "x-citemesh-collection": "notes", "x-citemesh-shard": "1"}
-    with deadline.calling(deadline.from_headers(headers, 3.0)):
+    with call_context.calling(call_context.from_headers(headers, 3.0)):
         await consume(small)
     seen = small.servicer.seen[0]
     assert (seen.priority, seen.subject, seen.tenant) == (2, "ann", "acme")
-    assert seen.reach == Reach(("notes", "team-*"))
+    assert seen.scope == CollectionScope(("notes", "team-*"))
     assert (seen.collection, seen.shard) == ("", ""), "what a call is addressed to concerns one hop alone"
     # gRPC rounds what is left up to the next of its steps.
     assert 0 < seen.ends_at - asyncio.get_running_loop().time() <= 3.1
@@ -85,20 +85,23 @@ async def test_cancelling_the_task_cancels_the_call(small: Small) -> None:
 
 
 async def test_the_callers_deadline_ends_the_work(small: Small) -> None:
-    with deadline.calling(deadline.from_headers({}, 0.2)), pytest.raises(DeadlineExceeded):
+    with call_context.calling(call_context.from_headers({}, 0.2)), pytest.raises(DeadlineExceeded):
         await consume(small)
     await until(lambda: small.servicer.active == 0)
 
 
 async def test_a_hop_whose_clock_is_early_is_still_the_deadline(small: Small) -> None:
-    with deadline.calling(deadline.from_headers({}, 0.3)), pytest.raises(DeadlineExceeded):
+    with call_context.calling(call_context.from_headers({}, 0.3)), pytest.raises(DeadlineExceeded):
         await consume(small, "early")
-    with deadline.calling(deadline.from_headers({}, 5.0)), pytest.raises(Unavailable):
+    with call_context.calling(call_context.from_headers({}, 5.0)), pytest.raises(Unavailable):
         await consume(small, "broken")
 
 
 async def test_no_time_left_makes_no_call(small: Small) -> None:
-    with deadline.calling(deadline.from_headers({}, 0.0)), pytest.raises(DeadlineExceeded, match="no time was left"):
+    with (
+        call_context.calling(call_context.from_headers({}, 0.0)),
+        pytest.raises(DeadlineExceeded, match="no time was left"),
+    ):
         await consume(small)
     assert small.servicer.seen == []
 
@@ -147,7 +150,7 @@ async def test_calls_before_the_engine_is_loaded_are_refused(tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     small = Small(Path("s"))
     loaded = asyncio.Event()
-    object.__setattr__(small.room, "start", loaded.wait)
+    object.__setattr__(small.spec, "start", loaded.wait)
     starting = asyncio.create_task(small.server.start())
     async with small.mesh:
         await until(lambda: (tmp_path / "s/run/generation.sock").exists())
@@ -165,7 +168,7 @@ async def test_too_many_calls_are_refused_at_once(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     small = Small(Path("s"))
     object.__setattr__(small.settings, "max_concurrent_rpcs", 2)
-    small.server = type(small.server)(small.room, small.settings)
+    small.server = type(small.server)(small.spec, small.settings)
     await small.server.start()
     async with small.mesh:
         tasks = [asyncio.create_task(consume(small)) for _ in range(2)]

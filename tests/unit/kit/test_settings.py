@@ -6,13 +6,13 @@ import pytest
 from pydantic import Field
 
 from citemesh.errors import InvalidInput
-from citemesh.kit.settings import RoomSettings, load, refuse_unknown, room_config, table
+from citemesh.kit.settings import ServiceSettings, load, refuse_unknown, service_config, table
 
 
-class Sample(RoomSettings):
-    """Settings of a room that exists here alone."""
+class Sample(ServiceSettings):
+    """Settings of a service that exists here alone."""
 
-    model_config = room_config("tokenizer")
+    model_config = service_config("tokenizer")
     workers: int = Field(2, ge=1, le=8, description="Threads that encode.")
 
 
@@ -41,13 +41,13 @@ def test_shared_and_own_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings.targets == {"gateway": "unix:g.sock"}
 
 
-def test_a_room_narrows_a_shared_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_narrows_a_shared_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CITEMESH_LOG_LEVEL", "warning")
     monkeypatch.setenv("CITEMESH_TOKENIZER_LOG_LEVEL", "debug")
     assert load(Sample).log_level == "debug"
 
 
-def test_a_rooms_own_setting_is_not_read_from_the_shared_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_services_own_setting_is_not_read_from_the_shared_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CITEMESH_WORKERS", "3")
     with pytest.raises(InvalidInput, match="CITEMESH_WORKERS"):
         load(Sample)
@@ -58,7 +58,7 @@ def test_a_misspelt_variable_names_the_right_one() -> None:
         refuse_unknown(Sample, {"CITEMESH_TOKENIZER_WORKER": "1"})
 
 
-def test_other_rooms_variables_are_theirs() -> None:
+def test_other_services_variables_are_theirs() -> None:
     refuse_unknown(Sample, {"CITEMESH_RETRIEVAL_ANYTHING": "1", "PATH": "/bin"})
 
 

@@ -41,8 +41,8 @@ def pair(pair_topology: Topology, short_dir: Path) -> Iterator[RunningMesh]:
     mesh = RunningMesh(topology, place(topology, short_dir))
     write_runtime(topology, mesh.placement)
     try:
-        for room in topology.rooms():
-            mesh.start_app(room)
+        for service in topology.service_names():
+            mesh.start_app(service)
         mesh.start_sidecars()
         yield mesh
     finally:
@@ -56,10 +56,10 @@ def guarded(pair_topology: Topology, short_dir: Path) -> Iterator[Guarded]:
     key, record = new_key("user:ann", "default", ["*"])
     config = identity_config([record], ["127.0.0.0/8"], ["/grpc.health.v1.Health/*"])
     write_runtime(pair_topology, mesh.placement)
-    install_identity(mesh.placement, pair_topology.rooms(), config)
+    install_identity(mesh.placement, pair_topology.service_names(), config)
     try:
-        for room in pair_topology.rooms():
-            mesh.start_app(room)
+        for service in pair_topology.service_names():
+            mesh.start_app(service)
         mesh.start_sidecars()
         yield Guarded(mesh, config, key)
     finally:

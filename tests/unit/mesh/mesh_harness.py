@@ -56,31 +56,35 @@ class RunningMesh:
         self.apps: dict[str, subprocess.Popen[str]] = {}
         self.sidecars: dict[str, subprocess.Popen[str]] = {}
 
-    def admin(self, room: str) -> Admin:
-        return Admin(self.placement.admin_socket(room))
+    def admin(self, service_name: str) -> Admin:
+        return Admin(self.placement.admin_socket(service_name))
 
-    def start_app(self, room: str) -> None:
-        service = self.topology.service(room)
-        sockets = [self.placement.app_socket(room)] + ([self.placement.http_socket(room)] if service.http else [])
+    def start_app(self, service_name: str) -> None:
+        service = self.topology.service(service_name)
+        sockets = [self.placement.app_socket(service_name)] + (
+            [self.placement.http_socket(service_name)] if service.http else []
+        )
         for path in sockets:
             Path(path).unlink(missing_ok=True)
         app = self._spawn([sys.executable, str(HERE / "fake_app.py"), *sockets], stdout=subprocess.PIPE)
         assert app.stdout is not None
         assert app.stdout.readline() == "ready\n"
-        self.apps[room] = app
+        self.apps[service_name] = app
 
-    def kill_app(self, room: str) -> None:
-        self.apps[room].kill()
-        self.apps[room].wait(5)
+    def kill_app(self, service_name: str) -> None:
+        self.apps[service_name].kill()
+        self.apps[service_name].wait(5)
 
     def start_sidecars(self) -> None:
-        for room in self.topology.rooms():
-            self.sidecars[room] = self._spawn(sidecar_command(room, self.placement), stdout=None)
-        for room in self.topology.rooms():
-            wait_until(lambda room=room: self._ready(room), f"sidecar of {room}")  # type: ignore[misc]  # default binds
+        for service_name in self.topology.service_names():
+            self.sidecars[service_name] = self._spawn(sidecar_command(service_name, self.placement), stdout=None)
+        for service_name in self.topology.service_names():
+            wait_until(lambda service_name=service_name: self._ready(service_name), f"sidecar of {service_name}")  # type: ignore[misc]  # default binds
 
-    def wait_healthy(self, room: str, healthy: bool = True) -> None:
-        wait_until(lambda: self.admin(room).clusters()["app"] is healthy, f"health of {room} being {healthy}")
+    def wait_healthy(self, service_name: str, healthy: bool = True) -> None:
+        wait_until(
+            lambda: self.admin(service_name).clusters()["app"] is healthy, f"health of {service_name} being {healthy}"
+        )
 
     def stop(self) -> None:
         for process in reversed(self._processes):
@@ -93,10 +97,12 @@ class RunningMesh:
         self._processes.append(process)
         return process
 
-    def _ready(self, room: str) -> bool:
-        assert self.sidecars[room].poll() is None, f"the sidecar of {room} ended; its messages are above"
+    def _ready(self, service_name: str) -> bool:
+        assert self.sidecars[service_name].poll() is None, (
+            f"the sidecar of {service_name} ended; see its messages above"
+        )
         with contextlib.suppress(Unavailable, DeadlineExceeded):
-            return self.admin(room).ready()
+            return self.admin(service_name).ready()
         return False
 
 

@@ -95,8 +95,8 @@ def test_every_pod_has_a_network_policy_and_only_named_ones_call_it() -> None:
     for it in named("NetworkPolicy"):
         assert it["spec"]["policyTypes"] == ["Ingress", "Egress"]
         assert all(rule["from"] and rule["ports"] for rule in it["spec"]["ingress"])
-    (room,) = named("NetworkPolicy", "citemesh-retrieval")
-    assert room["spec"]["ingress"][0]["from"] == [{"podSelector": {"matchLabels": CALLER}}]
+    (service_name,) = named("NetworkPolicy", "citemesh-retrieval")
+    assert service_name["spec"]["ingress"][0]["from"] == [{"podSelector": {"matchLabels": CALLER}}]
 
 
 def test_services_find_their_pods_at_the_ports_that_they_have() -> None:
@@ -110,8 +110,8 @@ def test_services_find_their_pods_at_the_ports_that_they_have() -> None:
 def test_the_topologys_words_are_followed_and_no_secret_is_written() -> None:
     settings = topology().kubernetes
     assert settings is not None
-    (room,) = named("Deployment", "citemesh-retrieval")
-    assert room["spec"]["replicas"] == settings.replicas
+    (service_name,) = named("Deployment", "citemesh-retrieval")
+    assert service_name["spec"]["replicas"] == settings.replicas
     images = {container["image"] for template in pods() for container in template["spec"]["containers"]}
     assert images == {
         settings.retrieval_image,
@@ -121,16 +121,16 @@ def test_the_topologys_words_are_followed_and_no_secret_is_written() -> None:
     }
     assert {it["metadata"]["namespace"] for it in objects()} == {settings.namespace}
     assert not named("Secret")
-    env = {one["name"]: one.get("value") for one in room["spec"]["template"]["spec"]["containers"][0]["env"]}
+    env = {one["name"]: one.get("value") for one in service_name["spec"]["template"]["spec"]["containers"][0]["env"]}
     assert env["CITEMESH_RETRIEVAL_ENGINE"] == "milvus"
 
 
-def test_the_rooms_settings_are_ones_that_it_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_services_settings_are_ones_that_it_knows(monkeypatch: pytest.MonkeyPatch) -> None:
     from citemesh.kit.settings import load
     from services.retrieval.settings import RetrievalSettings
 
-    (room,) = named("Deployment", "citemesh-retrieval")
-    for one in room["spec"]["template"]["spec"]["containers"][0]["env"]:
+    (service_name,) = named("Deployment", "citemesh-retrieval")
+    for one in service_name["spec"]["template"]["spec"]["containers"][0]["env"]:
         monkeypatch.setenv(one["name"], one["value"])
     settings = load(RetrievalSettings)
     assert settings.engine == "milvus"

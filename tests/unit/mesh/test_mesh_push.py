@@ -56,8 +56,8 @@ def test_what_is_no_document_has_no_version(text: str) -> None:
 @pytest.mark.usefixtures("agreeing")
 def test_an_installed_policy_is_the_owners_alone(placement: Placement) -> None:
     version = install_identity(placement, ["front", "back"], CONFIG)
-    for room in ("front", "back"):
-        path = Path(placement.policy_file(room, "identity"))
+    for service in ("front", "back"):
+        path = Path(placement.policy_file(service, "identity"))
         assert document_version(path.read_text()) == version
         assert path.stat().st_mode & 0o777 == 0o600
 
@@ -69,7 +69,7 @@ def test_a_refused_policy_is_not_installed(placement: Placement, monkeypatch: py
     assert not Path(placement.policy_file("front", "identity")).exists()
     report = push_identity(placement, ["front"], CONFIG)
     assert (report.ok, report.version) == (False, "")
-    assert (report.rooms[0].outcome, report.rooms[0].reason) == ("refused", "allow: empty")
+    assert (report.services[0].outcome, report.services[0].reason) == ("refused", "allow: empty")
 
 
 def test_what_is_not_json_is_refused(placement: Placement) -> None:
@@ -99,14 +99,14 @@ def test_one_push_at_a_time(placement: Placement) -> None:
 @pytest.mark.usefixtures("agreeing")
 def test_silent_sidecars_time_out_and_keep_the_file(placement: Placement) -> None:
     report = push_identity(placement, ["front", "back"], CONFIG, deadline_s=0.05)
-    assert {room.outcome for room in report.rooms} == {"timed_out"}
-    assert "does not answer" in report.rooms[0].reason
+    assert {service.outcome for service in report.services} == {"timed_out"}
+    assert "does not answer" in report.services[0].reason
     assert document_version(Path(placement.policy_file("back", "identity")).read_text()) == report.version
 
 
 def test_the_status_of_a_mesh_that_is_down(placement: Placement) -> None:
     statuses = mesh_status(load_topology(), placement)
-    assert [status.room for status in statuses] == list(load_topology().rooms())
+    assert [status.service for status in statuses] == list(load_topology().service_names())
     assert not any(status.ready for status in statuses)
     assert all("admin.sock" in status.fault for status in statuses)
 
@@ -162,6 +162,6 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_the_report_is_ok_only_when_all_are_live() -> None:
-    live, late = push.RoomReport("a", "live"), push.RoomReport("b", "timed_out", "why")
+    live, late = push.ServiceReport("a", "live"), push.ServiceReport("b", "timed_out", "why")
     assert push.PushReport("v", (live, live)).ok
     assert not push.PushReport("v", (live, late)).ok

@@ -54,7 +54,7 @@ async def test_a_pushed_key_is_live_and_a_removed_one_dead(guarded: Guarded) -> 
     mesh, (other, record) = guarded.mesh, new_key("user:bob", "default", ["*"])
     config = copy.deepcopy(guarded.config)
     config["keys"] = [{**guarded.config["keys"][0], **_record(record)}]
-    report = await asyncio.to_thread(push_identity, mesh.placement, mesh.topology.rooms(), config)
+    report = await asyncio.to_thread(push_identity, mesh.placement, mesh.topology.service_names(), config)
     assert report.ok, report
     async with egress(mesh) as channel:
         assert await code(channel, other) is grpc.StatusCode.OK
@@ -73,21 +73,21 @@ async def test_pushes_drop_no_stream_and_broken_ones_are_refused(guarded: Guarde
         for number in range(10):
             blocks = ["127.0.0.0/8", f"10.0.{number}.0/{99 if number % 3 == 2 else 24}"]
             config = guarded.config | {"allow": blocks}
-            report = await asyncio.to_thread(push_identity, mesh.placement, mesh.topology.rooms(), config)
+            report = await asyncio.to_thread(push_identity, mesh.placement, mesh.topology.service_names(), config)
             assert report.ok is (number % 3 != 2), report
             if not report.ok:
-                assert "allow[1]" in report.rooms[0].reason
+                assert "allow[1]" in report.services[0].reason
             assert await code(channel, guarded.key) is grpc.StatusCode.OK
         assert not counting.done(), "the streams were open during every push"
         assert await counting == [300] * 4
 
 
 async def test_what_a_sidecar_refuses_is_taken_back(guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> None:
-    mesh, rooms = guarded.mesh, guarded.mesh.topology.rooms()
+    mesh, services = guarded.mesh, guarded.mesh.topology.service_names()
     before = _policy_files(mesh)
     monkeypatch.setattr(push, "judge_identity", lambda *_: Verdict(True, ""))
-    report = await asyncio.to_thread(push_identity, mesh.placement, rooms, guarded.config | {"allow": []})
-    assert [room.outcome for room in report.rooms] == ["refused", "refused"]
+    report = await asyncio.to_thread(push_identity, mesh.placement, services, guarded.config | {"allow": []})
+    assert [service_name.outcome for service_name in report.services] == ["refused", "refused"]
     assert _policy_files(mesh) == before
     async with egress(mesh) as channel:
         assert await code(channel, guarded.key) is grpc.StatusCode.OK
@@ -113,8 +113,11 @@ async def test_a_dead_sidecar_is_reported_and_gets_the_policy_when_it_starts(gua
     mesh.sidecars["back"].kill()
     mesh.sidecars["back"].wait(5)
     config = guarded.config | {"allow": ["127.0.0.0/8", "10.0.0.0/8"]}
-    report = await asyncio.to_thread(push_identity, mesh.placement, mesh.topology.rooms(), config, 1.0)
-    assert {room.room: room.outcome for room in report.rooms} == {"front": "live", "back": "timed_out"}
+    report = await asyncio.to_thread(push_identity, mesh.placement, mesh.topology.service_names(), config, 1.0)
+    assert {service_name.service_name: service_name.outcome for service_name in report.services} == {
+        "front": "live",
+        "back": "timed_out",
+    }
     back = mesh_status(mesh.topology, mesh.placement)[1]
     assert (back.ready, back.policy_file) == (False, report.version)
     assert "back.admin.sock" in back.fault
@@ -123,7 +126,7 @@ async def test_a_dead_sidecar_is_reported_and_gets_the_policy_when_it_starts(gua
 def test_every_bootstrap_is_valid_with_the_policy_inline(guarded: Guarded) -> None:
     inline = {"identity": identity_filter(guarded.mesh.placement, guarded.config)}
     verdicts = validate_all(guarded.mesh.topology, guarded.mesh.placement, inline)
-    assert {room: verdict.ok for room, verdict in verdicts.items()} == {"front": True, "back": True}
+    assert {service_name: verdict.ok for service_name, verdict in verdicts.items()} == {"front": True, "back": True}
 
 
 def test_the_projects_own_rendering_is_valid() -> None:
@@ -131,7 +134,7 @@ def test_the_projects_own_rendering_is_valid() -> None:
     inline = {"identity": identity_filter(placement, NO_KEYS)}
     verdicts = validate_all(load_topology(), placement, inline)
     assert len(verdicts) == 5
-    assert {room: verdict.message for room, verdict in verdicts.items() if not verdict.ok} == {}
+    assert {service_name: verdict.message for service_name, verdict in verdicts.items() if not verdict.ok} == {}
 
 
 def test_envoy_says_what_is_wrong_with_a_policy(guarded: Guarded) -> None:
@@ -141,7 +144,10 @@ def test_envoy_says_what_is_wrong_with_a_policy(guarded: Guarded) -> None:
 
 
 def _policy_files(mesh: RunningMesh) -> list[str]:
-    return [Path(mesh.placement.policy_file(room, "identity")).read_text() for room in mesh.topology.rooms()]
+    return [
+        Path(mesh.placement.policy_file(service_name, "identity")).read_text()
+        for service_name in mesh.topology.service_names()
+    ]
 
 
 async def _count(stream: Any) -> int:

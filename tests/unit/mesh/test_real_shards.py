@@ -31,8 +31,8 @@ def shards(short_dir: Path) -> Iterator[RunningMesh]:
     mesh = RunningMesh(topology, place(topology, short_dir))
     write_runtime(topology, mesh.placement)
     try:
-        for room in topology.rooms():
-            mesh.start_app(room)
+        for service_name in topology.service_names():
+            mesh.start_app(service_name)
         mesh.start_sidecars()
         yield mesh
     finally:
@@ -69,9 +69,9 @@ async def reached(mesh: RunningMesh) -> dict[str, str] | None:
         return None
 
 
-async def calls_of(mesh: RunningMesh, room: str, method: str) -> int:
+async def calls_of(mesh: RunningMesh, service_name: str, method: str) -> int:
     """Calls that an app has had, asked at its own door."""
-    async with grpc.aio.insecure_channel(mesh.placement.ingress(mesh.topology.service(room))) as channel:
+    async with grpc.aio.insecure_channel(mesh.placement.ingress(mesh.topology.service(service_name))) as channel:
         return int((await ask(channel, "Echo"))["calls"].get(method, 0))
 
 
@@ -87,8 +87,8 @@ async def test_a_name_has_one_replica_and_keeps_it(shards: RunningMesh) -> None:
 
 async def test_a_dead_replica_takes_nobody_elses_place(shards: RunningMesh) -> None:
     found = await places(shards)
-    for room, strike in (("back-1", shards.kill_app), ("back-1", kill_sidecar(shards))):
-        await asyncio.to_thread(strike, room)
+    for service_name, strike in (("back-1", shards.kill_app), ("back-1", kill_sidecar(shards))):
+        await asyncio.to_thread(strike, service_name)
         async with egress(shards) as channel:
             for _ in range(3):
                 for name, shard in found.items():
@@ -130,8 +130,8 @@ async def test_each_replica_is_asked_by_its_number_where_the_topology_says_so(sh
 
 
 def kill_sidecar(mesh: RunningMesh) -> Any:
-    def strike(room: str) -> None:
-        mesh.sidecars[room].kill()
-        mesh.sidecars[room].wait(5)
+    def strike(service_name: str) -> None:
+        mesh.sidecars[service_name].kill()
+        mesh.sidecars[service_name].wait(5)
 
     return strike

@@ -32,8 +32,8 @@ def egress(mesh: RunningMesh) -> Any:
     return grpc.aio.insecure_channel(mesh.placement.egress(mesh.topology.service("front")), options=BIG)
 
 
-def door(mesh: RunningMesh, room: str = "front") -> Any:
-    return grpc.aio.insecure_channel(mesh.placement.ingress(mesh.topology.service(room)), options=BIG)
+def door(mesh: RunningMesh, service_name: str = "front") -> Any:
+    return grpc.aio.insecure_channel(mesh.placement.ingress(mesh.topology.service(service_name)), options=BIG)
 
 
 async def call(channel: Any, path: str, request: bytes = b"", **options: Any) -> bytes:
@@ -65,8 +65,10 @@ async def test_a_call_goes_through_both_sidecars(pair: RunningMesh) -> None:
     assert seen["size"] == len("你好 🌍".encode())
     assert seen["metadata"]["x-mine"] == "1"
     assert "x-request-id" in seen["metadata"]
-    for room, side in (("front", "egress"), ("back", "ingress")):
-        assert pair.admin(room).stats(f"^http.{side}.downstream_rq_total$") == {f"http.{side}.downstream_rq_total": 1}
+    for service_name, side in (("front", "egress"), ("back", "ingress")):
+        assert pair.admin(service_name).stats(f"^http.{side}.downstream_rq_total$") == {
+            f"http.{side}.downstream_rq_total": 1
+        }
 
 
 async def test_only_calls_of_the_topology_leave(pair: RunningMesh) -> None:
@@ -242,7 +244,7 @@ async def test_http_bodies_have_a_limit_and_errors_a_shape(pair: RunningMesh) ->
     assert (status, answer["error"]["code"]) == (503, "unavailable")
 
 
-async def test_an_inner_room_speaks_only_grpc(pair: RunningMesh) -> None:
+async def test_an_inner_service_speaks_only_grpc(pair: RunningMesh) -> None:
     async with door(pair, "back") as channel:
         await call(channel, BACK + "Echo")
     host, port = pair.placement.ingress(pair.topology.service("back")).rsplit(":", 1)
@@ -266,17 +268,17 @@ async def test_the_access_log_has_no_query_and_no_credentials(pair: RunningMesh)
     assert "body-text" not in json.dumps(lines)
 
 
-def _log_lines(mesh: RunningMesh, room: str, count: int) -> list[dict[str, Any]]:
+def _log_lines(mesh: RunningMesh, service_name: str, count: int) -> list[dict[str, Any]]:
     def read() -> list[dict[str, Any]]:
-        with open(mesh.placement.access_log(room), encoding="utf-8") as file:
+        with open(mesh.placement.access_log(service_name), encoding="utf-8") as file:
             return [json.loads(line) for line in file]
 
     wait_until(lambda: len(read()) >= count, f"{count} lines in the access log", 5.0)
     return read()
 
 
-def _active(mesh: RunningMesh, room: str) -> int:
-    return sum(mesh.admin(room).stats("^cluster.app.upstream_rq_active$").values())
+def _active(mesh: RunningMesh, service_name: str) -> int:
+    return sum(mesh.admin(service_name).stats("^cluster.app.upstream_rq_active$").values())
 
 
 async def _drain(stream: Any) -> None:

@@ -125,6 +125,6 @@ def _chain(spans: list[tuple[str, Span]]) -> list[tuple[str, Span]]:
 
 
 def _logged_trace_ids(mesh: RunningMesh) -> set[str]:
-    paths = [Path(mesh.placement.access_log(room)) for room in mesh.topology.rooms()]
+    paths = [Path(mesh.placement.access_log(service_name)) for service_name in mesh.topology.service_names()]
     wait_until(lambda: all(path.read_text() for path in paths), "the access logs", 5.0)
     return {json.loads(line)["trace_id"] for path in paths for line in path.read_text().splitlines()}

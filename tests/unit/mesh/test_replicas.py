@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
-from citemesh.cli.layout import Layout, StackOptions
 from citemesh.client import Mesh
 from citemesh.errors import InvalidInput, NotSupported, PreconditionFailed
 from citemesh.mesh.dial import dial_targets, ingress_targets
 from citemesh.mesh.envoy.bootstrap import bootstrap
 from citemesh.mesh.placement import Placement
 from citemesh.mesh.topology import Topology, load_topology, parse_topology
+from cli.layout import Layout, StackOptions
 
 SHARDED = Path(__file__).parent / "golden/sharded/in/mesh.yaml"
 ROOT = Path(__file__).parents[3]
@@ -41,7 +41,7 @@ def routes(topology: Topology) -> list[dict[str, Any]]:
 
 def test_names_and_ports_of_replicas() -> None:
     topology = load_topology(SHARDED)
-    assert topology.rooms() == ("front", "back", "back-1")
+    assert topology.service_names() == ("front", "back", "back-1")
     second = topology.service("back-1")
     assert (second.role, second.number, second.sharded) == ("back", 1, True)
     assert (second.ports.ingress, second.ports.egress) == (101, 103)

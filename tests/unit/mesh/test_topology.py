@@ -167,7 +167,7 @@ def test_an_unreadable_file_is_said_to_be_so(tmp_path: Path) -> None:
         load_topology(tmp_path / "latin.yaml")
 
 
-def test_an_unknown_room_is_refused() -> None:
+def test_an_unknown_service_is_refused() -> None:
     with pytest.raises(InvalidInput, match="use one of: front, back"):
         parse_topology(GOOD).service("frnt")
 

@@ -17,7 +17,9 @@ from citemesh.errors import NotFound, PreconditionFailed, Unavailable
 from citemesh.models import Kind, directory, prepare, prepared
 from tests.unit.models.builders import generation_model
 
-preparing = importlib.import_module("citemesh.models.prepare")  # by name: the room re-exports a function of that name
+preparing = importlib.import_module(
+    "citemesh.models.prepare"
+)  # by name: the service re-exports a function of that name
 
 
 def _visible(models_dir: Path) -> list[str]:

@@ -168,7 +168,7 @@ def test_prepared_models_verify_in_full(models_dir: Path, e5: PreparedModel, smo
     assert sum(path.stat().st_size for path in e5.directory.iterdir()) <= entries[e5.name].prepared_bytes
 
 
-def test_importing_the_room_loads_nothing_heavy() -> None:
+def test_importing_the_service_loads_nothing_heavy() -> None:
     code = "import sys, citemesh.models; print({'numpy', 'torch', 'transformers', 'tokenizers'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "set()"

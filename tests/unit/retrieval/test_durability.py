@@ -224,7 +224,7 @@ async def test_a_full_disk_refuses_and_keeps_the_rest(tmp_path: Path) -> None:
         assert ids_of(await search(engine, "first one fits", "lexical")) == ["first"]
         assert await engine.healthy()
         await database.write(lambda it: it.execute("PRAGMA max_page_count = 100000").fetchone())
-        await engine.put(new_document("room again", "last"))
+        await engine.put(new_document("service again", "last"))
         assert (await engine.collection("default")).documents == held + 1
         assert indexed(engine) == numbers(tmp_path)[0]
 

@@ -1,4 +1,4 @@
-"""What search finds on small public sets, through the real rooms, is no worse than it was.
+"""What search finds on small public sets, through the real services, is no worse than it was.
 
 The floors lie a little under what was measured; docs/quality.md has the figures on whole sets.
 """
@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from bench.retrieving import judge, rooms
+from bench.retrieving import judge, mesh_services
 from bench.retrieving.sets import JudgedSet, xquad
 from citemesh.client import Mesh
 from citemesh.errors import PreconditionFailed
@@ -40,18 +40,20 @@ def sets() -> dict[str, JudgedSet]:
 
 @pytest.fixture
 async def mesh(sets: dict[str, JudgedSet]) -> AsyncIterator[Mesh]:
-    async with rooms.rooms(None) as found:
+    async with mesh_services.services(None) as found:
         yield found
 
 
 async def test_search_finds_what_it_found(mesh: Mesh, sets: dict[str, JudgedSet]) -> None:
     below = []
     for language, judged in sets.items():
-        collection, _ = await rooms.fill(mesh, judged)
-        answers = await rooms.ask(mesh, collection, judged.queries, judged.name)
+        collection, _ = await mesh_services.fill(mesh, judged)
+        answers = await mesh_services.ask(mesh, collection, judged.queries, judged.name)
         for system, floor in FLOORS[language].items():
             each = answers[system]
-            found = judge.judged(judged.queries, each.shallow, each.deep, rooms.milliseconds(each)).mean("ndcg@10")
+            found = judge.judged(judged.queries, each.shallow, each.deep, mesh_services.milliseconds(each)).mean(
+                "ndcg@10"
+            )
             print(f"{judged.name} {system}: nDCG@10 {found:.4f}, floor {floor}")
             if found < floor:
                 below.append(f"{judged.name} {system}: {found:.4f} < {floor}")

@@ -56,7 +56,7 @@ async def test_a_full_file_system_refuses_and_keeps_the_rest(tmp_path: Path) -> 
             for n in range(put):
                 assert ids_of(await search(engine, f"word{n}", "lexical")) == [f"d{n}"]
             assert indexed(engine) == numbers(disk / "store")[0]
-            await engine.put(new_document("room again", "last"))
+            await engine.put(new_document("service again", "last"))
         assert not list((disk / "snapshots").glob("*"))
 
 

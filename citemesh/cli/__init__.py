@@ -1,5 +1,0 @@
-"""The command line: `citemesh up | ask | search | ingest | collection | document | …`; `citemesh --help` lists all."""
-
-from citemesh.cli.root import main
-
-__all__ = ["main"]

@@ -1,0 +1,103 @@
+"""Local services, on fake engines: they are what the mesh is compared with, so they must answer."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from bench.common.local_services.generation import local_generation
+from bench.common.local_services.reranker import local_reranker
+from bench.common.local_services.retrieval import copy_store, local_retrieval
+from bench.common.local_services.tokenizer import local_tokenizer
+
+from bench.common import corpus
+from bench.common.asking import STEPS, Asker
+from citemesh.client.types import Candidate, Sampling
+from gateway.answering import Answering
+from gateway.main import admission_of
+from gateway.query.flow import Flow
+from gateway.query.ports import Upstreams
+from gateway.settings import GatewaySettings
+from services.retrieval.embedding.fake import FakeEncoder
+from services.retrieval.engine import Chunk, DocumentInfo, NewDocument, Place
+from services.retrieval.engines.durable import DurableEngine
+
+TEXT = "Envoy 是一个代理 🚀. A sidecar stands beside each service. Keys are checked at the door."
+
+
+@pytest.fixture(autouse=True)
+def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TOKENIZER_ENGINE", "RETRIEVAL_EMBEDDING_ENGINE", "GENERATION_ENGINE", "RERANKER_ENGINE"):
+        monkeypatch.setenv(f"CITEMESH_{name}", "fake")
+
+
+async def keep(state_dir: Path, text: str) -> None:
+    """A store with one document."""
+    encoder = FakeEncoder()
+    info = DocumentInfo("d1", "default", "doors", "doors.md", "text", "en", "0" * 64, len(text), len(text), 1, 0,
+                        datetime.now(UTC))  # fmt: skip
+    engine = DurableEngine(state_dir / "store")
+    await engine.open()
+    try:
+        await engine.create("default", encoder.embedding)
+        vectors = encoder.embed(encoder.ids([text], "passage"))
+        await engine.put(NewDocument(info, text, [Chunk("c1", Place(0, len(text)), text)], vectors, encoder.embedding))
+    finally:
+        await engine.close()
+
+
+async def test_tokens_there_and_back() -> None:
+    async with local_tokenizer() as tokenizer:
+        encoded = await tokenizer.encode([TEXT, ""])
+        assert await tokenizer.decode(encoded.sequences) == (TEXT, "")
+        assert (await tokenizer.list())[0].digest == encoded.digest
+        assert TEXT in (await tokenizer.render_chat([("user", TEXT)])).text
+
+
+async def test_the_reranker_judges_and_attributes() -> None:
+    async with local_reranker() as reranker:
+        passages = [Candidate("far", "nothing of the kind", 0.1), Candidate("near", TEXT, 0.9)]
+        assert [one.id for one in await reranker.rerank("a sidecar beside each service", passages)] == ["near", "far"]
+        [[best, *_]] = await reranker.attribute(["A sidecar stands beside each service."], passages)
+        assert best.passage_id == "near"
+
+
+async def test_generation_ends_with_its_usage() -> None:
+    async with local_tokenizer() as tokenizer, local_generation() as generation:
+        ids = (await tokenizer.encode([TEXT])).sequences[0]
+        found = [delta async for delta in generation.generate(ids, sampling=Sampling(max_tokens=8))]
+        assert found[-1].finish
+        assert found[-1].usage is not None
+        assert found[-1].usage.prompt_tokens == len(ids)
+        assert (await generation.list())[0].engine == "fake"
+
+
+async def test_a_question_passes_through_all_services_of_one_process(tmp_path: Path) -> None:
+    await keep(tmp_path / "mesh", TEXT)
+    copy_store(tmp_path / "mesh", tmp_path / "own")
+    settings = GatewaySettings()
+    async with (
+        local_tokenizer() as tokenizer,
+        local_retrieval(tmp_path / "own") as retrieval,
+        local_generation() as generation,
+        local_reranker() as reranker,
+    ):
+        flow = Flow(Upstreams(tokenizer, retrieval, generation, reranker), settings.limits)
+        asker = Asker("one process", Answering(flow, admission_of(settings), 30.0).ask)
+        await asker.question("What stands beside each service?", 64)
+    [answer] = asker.answers
+    assert answer.text
+    assert set(answer.steps) == set(STEPS)
+    assert 0 < answer.first_s <= asker.seconds
+    assert answer.between_ms > -1
+
+
+def test_questions_are_about_sections_and_follow_the_seed(tmp_path: Path) -> None:
+    page = tmp_path / "door-keys.md"
+    page.write_text(
+        "# Top\n\n## How keys are made 钥匙\n\n```\n## not a heading\n```\n\n### Turning the locks\n", encoding="utf-8"
+    )
+    assert corpus.headings(page) == ["How keys are made 钥匙", "Turning the locks"]
+    asked = corpus.questions([page], 5, 1)
+    assert len(asked) == 2
+    assert asked == corpus.questions([page], 5, 1)
+    assert corpus.upload(page).uri == "door-keys.md"
