@@ -15,19 +15,19 @@ from citemesh.kit.server import Registration, ServiceSpec, run_service
 from services.retrieval.embedding.encoder import Encoder
 from services.retrieval.embedding.queue import EmbeddingQueue, Load
 from services.retrieval.engine import DEFAULT_COLLECTION, Engine
-from services.retrieval.fuse import Weights
+from services.retrieval.engines.durable.index.kinds import IndexChoice
 from services.retrieval.guard import GuardedEngine
-from services.retrieval.index.kinds import IndexChoice
-from services.retrieval.ingest.budget import Budget
-from services.retrieval.ingest.chunk import ChunkSize
-from services.retrieval.ingest.reader import DirectReader, DocumentReader, ProcessReader
-from services.retrieval.intake import Intake
-from services.retrieval.mesh_tokenizer import MeshTokenizer
+from services.retrieval.ingestion.budget import Budget
+from services.retrieval.ingestion.chunk.chunker import ChunkSize
+from services.retrieval.ingestion.mesh_tokenizer import MeshTokenizer
+from services.retrieval.ingestion.passage_tokens import NoTokenizer, PassageTokenizer, TokenFiller
+from services.retrieval.ingestion.pipeline import Pipeline
+from services.retrieval.ingestion.read.process.reader import DirectReader, DocumentReader, ProcessReader
+from services.retrieval.ingestion.stream import Intake
 from services.retrieval.mismatch import mismatch
-from services.retrieval.pipeline import Pipeline
+from services.retrieval.search.fusion import Weights
 from services.retrieval.service import CollectionService, DocumentService, RetrievalService
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.tokens import NoTokenizer, PassageTokenizer, TokenFiller
 
 log = logging.getLogger(__name__)
 _API = "citemesh.api.retrieval.v1"
@@ -120,7 +120,7 @@ def engine_of(settings: RetrievalSettings) -> Engine:
         return FakeEngine(weights, settings.near_duplicate)
     if settings.engine == "milvus":
         return _milvus(settings, weights)
-    from services.retrieval.engines.durable import DurableEngine
+    from services.retrieval.engines.durable.engine import DurableEngine
 
     return DurableEngine(
         settings.state_dir / ("store" if settings.shard is None else f"store-{settings.shard}"),
@@ -136,7 +136,7 @@ def engine_of(settings: RetrievalSettings) -> Engine:
 
 
 def _milvus(settings: RetrievalSettings, weights: Weights) -> Engine:
-    from services.retrieval.engines.milvus import MilvusEngine
+    from services.retrieval.engines.milvus.engine import MilvusEngine
 
     path = settings.milvus_token_file
     return MilvusEngine(

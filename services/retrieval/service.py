@@ -22,8 +22,8 @@ from services.retrieval import metrics
 from services.retrieval.convert import collections, documents, pages, passages, searches, vectors
 from services.retrieval.embedding.queue import EmbeddingQueue
 from services.retrieval.engine import Engine, Query, Results
-from services.retrieval.ingest.upload import Part, Progress
-from services.retrieval.intake import Intake
+from services.retrieval.ingestion.stream import Intake
+from services.retrieval.ingestion.upload import Part, Progress
 
 Context = grpc.aio.ServicerContext[Any, Any]
 

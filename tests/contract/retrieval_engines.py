@@ -26,12 +26,12 @@ from services.retrieval.engine import (
     TokenIds,
     TokenVectors,
 )
-from services.retrieval.engines.durable import DurableEngine
+from services.retrieval.engines.durable.engine import DurableEngine
 from services.retrieval.engines.fake import FakeEngine
-from services.retrieval.ingest.chunk import ChunkSize
-from services.retrieval.ingest.describe import chunks_of, described
-from services.retrieval.ingest.read import read
-from services.retrieval.ingest.upload import Header, Upload
+from services.retrieval.ingestion.chunk.chunker import ChunkSize
+from services.retrieval.ingestion.describe import chunks_of, described
+from services.retrieval.ingestion.read.document import read
+from services.retrieval.ingestion.upload import Header, Upload
 
 ENCODER = FakeEncoder()
 EMBEDDING = ENCODER.embedding
@@ -64,7 +64,7 @@ def refused(kind: str, what: str) -> AbstractContextManager[object]:
 def make_engine(kind: str, directory: Path, snapshot_after: int = 20_000) -> Engine:
     """The engine of a kind; those that keep something live in the directory."""
     if kind == "milvus":
-        from services.retrieval.engines.milvus import MilvusEngine
+        from services.retrieval.engines.milvus.engine import MilvusEngine
 
         return MilvusEngine(str(directory / "milvus.db"))
     return FakeEngine() if kind == "fake" else DurableEngine(directory, snapshot_after=snapshot_after)

@@ -29,8 +29,8 @@ from citemesh.errors import InvalidInput, PermissionDenied, PreconditionFailed
 from citemesh.kit import call_context
 from citemesh.kit.server import Server, ServiceSpec
 from services.retrieval import main
+from services.retrieval.ingestion.passage_tokens import NoTokenizer
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.tokens import NoTokenizer
 
 SECRET = "the vault opens with marigold"
 MINE = (("x-citemesh-collections", "mine,team-*"),)

@@ -15,8 +15,8 @@ from citemesh.errors import PermissionDenied
 from citemesh.kit import call_context
 from citemesh.kit.server import Server, ServiceSpec
 from services.retrieval import main
+from services.retrieval.ingestion.passage_tokens import NoTokenizer
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.tokens import NoTokenizer
 from tests.contract.gateway_service import Neighbours, Running, gateway
 from tests.unit.gateway import fakes
 

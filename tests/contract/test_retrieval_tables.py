@@ -8,7 +8,7 @@ import pytest
 
 from citemesh.client.types import Upload
 
-from ..unit.retrieval.archives import FILES
+from ..unit.retrieval.ingestion.read.archives import FILES
 from .retrieval_service import Service, serving, settings_for
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"

@@ -9,9 +9,9 @@ from citemesh.client.types import Location, Passage, Search, SearchAnswer, Span
 from citemesh.kit.settings import load
 from services.retrieval.embedding.queue import EmbeddingQueue
 from services.retrieval.engine import DEFAULT_COLLECTION, Engine, Filter, Found, Query
+from services.retrieval.ingestion.passage_tokens import NoTokenizer
 from services.retrieval.main import Parts, engine_of
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.tokens import NoTokenizer
 
 STORE = Path("store") / "store.db"
 

@@ -8,7 +8,7 @@ from citemesh.errors import InvalidInput
 from citemesh.kit.timestamps import timestamp
 from services.retrieval.convert import collections
 from services.retrieval.engine import DocumentInfo
-from services.retrieval.ingest.upload import End, Header, Part, Progress
+from services.retrieval.ingestion.upload import End, Header, Part, Progress
 
 MAX_DELETED = 1000
 _LONGEST_PART = 1024 * 1024

@@ -9,7 +9,7 @@ from unicodedata import east_asian_width
 
 from citemesh.models.token_vectors import CONTEXT_VERSION
 from services.retrieval.engine import Embedding, Vector
-from services.retrieval.ingest.chunk import TokenCounter
+from services.retrieval.ingestion.chunk.chunker import TokenCounter
 
 __all__ = ["CONTEXT_TOKENS", "CONTEXT_VERSION", "Encoder", "Ids", "LateEncoder", "Role", "Tokens", "in_context"]
 

@@ -8,9 +8,9 @@ from functools import lru_cache
 import numpy as np
 
 from citemesh.models.token_vectors import pack
-from services.retrieval import lexical
 from services.retrieval.embedding.encoder import Ids, Role, Tokens
 from services.retrieval.engine import Embedding, Vector
+from services.retrieval.search import lexical
 
 _TOKEN = re.compile(r"\w{1,8}|\S")
 

@@ -12,7 +12,7 @@ from services.retrieval.embedding.encoder import CONTEXT_VERSION, Ids, Role
 from services.retrieval.embedding.endpoint import Address, Endpoint
 from services.retrieval.embedding.rough_tokens import RoughTokens
 from services.retrieval.engine import Embedding, Vector
-from services.retrieval.ingest.chunk import TokenCounter
+from services.retrieval.ingestion.chunk.chunker import TokenCounter
 
 _AT_ONCE = 64
 _LONGEST_QUERY = 8192

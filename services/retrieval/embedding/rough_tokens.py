@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from services.retrieval.lexical import UNSPACED
+from services.retrieval.search.lexical import UNSPACED
 
 _TOKEN = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]{{1,4}}|[^\w\s]")
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from citemesh.errors import AlreadyExists, NotFound, NotSupported
-from services.retrieval import lexical, near
 from services.retrieval.engine import (
     Chunk,
     CollectionInfo,
@@ -22,11 +21,12 @@ from services.retrieval.engine import (
     Results,
     TokenIds,
 )
-from services.retrieval.engines.passing import passes
-from services.retrieval.fuse import EVEN, Weights
 from services.retrieval.mismatch import mismatch
-from services.retrieval.views import answered
-from services.retrieval.ways import ordered, way
+from services.retrieval.search import lexical, near_duplicates
+from services.retrieval.search.filters import passes
+from services.retrieval.search.fusion import EVEN, Weights
+from services.retrieval.search.modes import ordered, way
+from services.retrieval.search.views import answered
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class _Collection:
 class FakeEngine:
     """Exact search over Python lists: right, and slow beyond a few thousand chunks."""
 
-    def __init__(self, weights: Weights = EVEN, near_duplicate: float = near.THRESHOLD) -> None:
+    def __init__(self, weights: Weights = EVEN, near_duplicate: float = near_duplicates.THRESHOLD) -> None:
         self._near_duplicate = near_duplicate
         self._weights = weights
         self._collections: dict[str, _Collection] = {}
@@ -200,11 +200,13 @@ def _rows(documents: Iterable[NewDocument]) -> list[_Row]:
 def _folded(query: Query, found: Sequence[Found], threshold: float) -> tuple[Found, ...]:
     if query.keep_duplicates:
         return tuple(found[: query.top_k])
-    groups = near.fold([near.signature(it.chunk.text) for it in found], query.top_k, threshold)
+    groups = near_duplicates.fold([near_duplicates.signature(it.chunk.text) for it in found], query.top_k, threshold)
     return tuple(
         replace(
             found[group.first],
-            duplicates=tuple(_duplicate(found[at], value) for at, value in group.others[: near.MOST_DUPLICATES]),
+            duplicates=tuple(
+                _duplicate(found[at], value) for at, value in group.others[: near_duplicates.MOST_DUPLICATES]
+            ),
         )
         for group in groups
     )

@@ -4,13 +4,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+
+from bench.common import corpus
+from bench.common.asking import STEPS, Asker
 from bench.common.local_services.generation import local_generation
 from bench.common.local_services.reranker import local_reranker
 from bench.common.local_services.retrieval import copy_store, local_retrieval
 from bench.common.local_services.tokenizer import local_tokenizer
-
-from bench.common import corpus
-from bench.common.asking import STEPS, Asker
 from citemesh.client.types import Candidate, Sampling
 from gateway.answering import Answering
 from gateway.main import admission_of
@@ -19,7 +19,7 @@ from gateway.query.ports import Upstreams
 from gateway.settings import GatewaySettings
 from services.retrieval.embedding.fake import FakeEncoder
 from services.retrieval.engine import Chunk, DocumentInfo, NewDocument, Place
-from services.retrieval.engines.durable import DurableEngine
+from services.retrieval.engines.durable.engine import DurableEngine
 
 TEXT = "Envoy 是一个代理 🚀. A sidecar stands beside each service. Keys are checked at the door."
 

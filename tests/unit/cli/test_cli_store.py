@@ -22,8 +22,8 @@ from cli import restore as restore_module
 from cli.runtime import Running, write_note
 from services.retrieval.embedding.fake import FakeEncoder
 from services.retrieval.engine import Chunk, DocumentInfo, NewDocument, Place
-from services.retrieval.engines.durable import DurableEngine
-from services.retrieval.store.lock import StoreLock
+from services.retrieval.engines.durable.engine import DurableEngine
+from services.retrieval.engines.durable.store.lock import StoreLock
 
 NOTES = Collection("notes", "e5\x1b[2J", 384, 3, 40, 2, "hnsw")
 PAGE = Document(

@@ -8,8 +8,8 @@ import pytest
 
 from citemesh.errors import InvalidInput
 from cli.walk import SUFFIXES, walk
-from services.retrieval.ingest import code
-from services.retrieval.ingest.detect import detect
+from services.retrieval.ingestion.read import code
+from services.retrieval.ingestion.read.detect import detect
 
 
 @pytest.fixture

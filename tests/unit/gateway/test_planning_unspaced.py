@@ -16,7 +16,7 @@ from gateway.query.planning.bridge_unspaced import is_layered, queries
 from gateway.query.planning.planner import Finding
 from gateway.query.planning.unspaced import asks, is_unspaced, marked, pairs, stretches, without
 from gateway.query.planning.weave import woven
-from services.retrieval.lexical import query_words, words
+from services.retrieval.search.lexical import query_words, words
 from tests.unit.gateway.fakes import passage
 
 MISSED = {"the temple's builder's dynasty"}
