@@ -15,23 +15,18 @@ import pytest
 from citemesh.errors import NotSupported
 from services.retrieval.embedding.encoder import in_context
 from services.retrieval.embedding.fake import FakeEncoder
-from services.retrieval.engine import (
-    Embedding,
-    Engine,
-    Filter,
-    Mode,
-    NewDocument,
-    Query,
-    Results,
-    TokenIds,
-    TokenVectors,
-)
+from services.retrieval.engine import RetrievalEngine
 from services.retrieval.engines.durable.engine import DurableEngine
-from services.retrieval.engines.fake import FakeEngine
+from services.retrieval.engines.fake import FakeRetrievalEngine
 from services.retrieval.ingestion.chunk.chunker import ChunkSize
 from services.retrieval.ingestion.describe import chunks_of, described
 from services.retrieval.ingestion.read.document import read
 from services.retrieval.ingestion.upload import Header, Upload
+from services.retrieval.types.chunk import TokenIds, TokenVectors
+from services.retrieval.types.collection import Embedding
+from services.retrieval.types.document import NewDocument
+from services.retrieval.types.query import Filter, Mode, Query
+from services.retrieval.types.results import Results
 
 ENCODER = FakeEncoder()
 EMBEDDING = ENCODER.embedding
@@ -61,17 +56,17 @@ def refused(kind: str, what: str) -> AbstractContextManager[object]:
     return pytest.raises(NotSupported) if what in REFUSES[kind] else nullcontext()
 
 
-def make_engine(kind: str, directory: Path, snapshot_after: int = 20_000) -> Engine:
+def make_engine(kind: str, directory: Path, snapshot_after: int = 20_000) -> RetrievalEngine:
     """The engine of a kind; those that keep something live in the directory."""
     if kind == "milvus":
         from services.retrieval.engines.milvus.engine import MilvusEngine
 
         return MilvusEngine(str(directory / "milvus.db"))
-    return FakeEngine() if kind == "fake" else DurableEngine(directory, snapshot_after=snapshot_after)
+    return FakeRetrievalEngine() if kind == "fake" else DurableEngine(directory, snapshot_after=snapshot_after)
 
 
 @asynccontextmanager
-async def opened(kind: str, directory: Path, snapshot_after: int = 20_000) -> AsyncIterator[Engine]:
+async def opened(kind: str, directory: Path, snapshot_after: int = 20_000) -> AsyncIterator[RetrievalEngine]:
     """An open engine with the default collection."""
     engine = make_engine(kind, directory, snapshot_after)
     await engine.open()
@@ -116,7 +111,7 @@ def new_document(
 
 
 async def search(
-    engine: Engine,
+    engine: RetrievalEngine,
     text: str,
     mode: Mode = "hybrid",
     top_k: int = 10,

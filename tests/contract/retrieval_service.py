@@ -16,8 +16,8 @@ from citemesh.errors import (
 )
 from citemesh.kit.server import Server, ServiceSpec
 from services.retrieval import main
-from services.retrieval.engine import TokenIds
 from services.retrieval.settings import RetrievalSettings
+from services.retrieval.types.chunk import TokenIds
 
 GUIDE = """---
 title: Tea house guide

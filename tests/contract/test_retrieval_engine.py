@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from services.retrieval.engine import Condition, Engine, Filter, Mode
+from services.retrieval.engine import RetrievalEngine
+from services.retrieval.types.query import Condition, Filter, Mode
 from tests.contract.retrieval_engines import PARIS, ids_of, new_document, search
 
 
@@ -15,17 +16,17 @@ from tests.contract.retrieval_engines import PARIS, ids_of, new_document, search
     ("query", "document"),
     [("noodles drain", "noodles"), ("capital of Germany", "berlin"), ("中国的首都", "china"), ("喝茶", "tea")],
 )
-async def test_a_text_is_found_by_its_words(filled: Engine, mode: str, query: str, document: str) -> None:
+async def test_a_text_is_found_by_its_words(filled: RetrievalEngine, mode: str, query: str, document: str) -> None:
     results = await search(filled, query, mode)  # type: ignore[arg-type]  # pytest hands on plain text
     assert ids_of(results)[0] == document
     assert results.found[0].chunk.text
 
 
-async def test_a_single_chinese_character_is_found(filled: Engine) -> None:
+async def test_a_single_chinese_character_is_found(filled: RetrievalEngine) -> None:
     assert ids_of(await search(filled, "茶", "lexical")) == ["tea"]
 
 
-async def test_parts_of_a_score(filled: Engine) -> None:
+async def test_parts_of_a_score(filled: RetrievalEngine) -> None:
     best = (await search(filled, "capital of France")).found[0]
     assert best.fused == pytest.approx(1.0)
     assert best.dense is not None
@@ -38,7 +39,7 @@ async def test_parts_of_a_score(filled: Engine) -> None:
     assert lexical.fused == lexical.lexical == pytest.approx(best.lexical)
 
 
-async def test_scores_descend_and_k_bounds_them(filled: Engine) -> None:
+async def test_scores_descend_and_k_bounds_them(filled: RetrievalEngine) -> None:
     for top_k in (1, 2, 1000):
         found = (await search(filled, "the capital of France", top_k=top_k)).found
         assert len(found) <= top_k
@@ -46,7 +47,7 @@ async def test_scores_descend_and_k_bounds_them(filled: Engine) -> None:
         assert all(0 <= it.fused <= 1 for it in found)
 
 
-async def test_a_query_that_only_one_part_understands(filled: Engine) -> None:
+async def test_a_query_that_only_one_part_understands(filled: RetrievalEngine) -> None:
     nothing_lexical = await search(filled, "zzz qqq")
     assert nothing_lexical.found
     assert all(it.lexical is None and 0 <= it.fused <= 1 for it in nothing_lexical.found)
@@ -56,7 +57,7 @@ async def test_a_query_that_only_one_part_understands(filled: Engine) -> None:
 @pytest.mark.parametrize(
     "query", ['"', "a OR", "NEAR(", "title:x", "*", "-", "'; DROP TABLE documents; --", "\x00", "( )"]
 )
-async def test_a_query_is_never_syntax(filled: Engine, query: str) -> None:
+async def test_a_query_is_never_syntax(filled: RetrievalEngine, query: str) -> None:
     await search(filled, query)
     await search(filled, query, "lexical")
 
@@ -72,18 +73,18 @@ ODD_QUERIES = {
 
 
 @pytest.mark.parametrize("query", ODD_QUERIES.values(), ids=ODD_QUERIES)
-async def test_the_longest_queries_are_answered(filled: Engine, query: str) -> None:
+async def test_the_longest_queries_are_answered(filled: RetrievalEngine, query: str) -> None:
     for mode in ("hybrid", "lexical"):
         found = ids_of(await search(filled, query, mode))
         assert "noodles" not in query or "noodles" in found
 
 
-async def test_an_empty_collection_answers_nothing(engine: Engine) -> None:
+async def test_an_empty_collection_answers_nothing(engine: RetrievalEngine) -> None:
     for mode in ("hybrid", "dense", "lexical"):
         assert not (await search(engine, "anything", mode)).found
 
 
-async def test_filters_choose_before_ranking(engine: Engine) -> None:
+async def test_filters_choose_before_ranking(engine: RetrievalEngine) -> None:
     for n in range(60):
         uri = f"https://{'docs' if n % 2 else 'blog'}.example.{'org' if n % 3 else 'com'}/page{n}"
         kind = "text/markdown" if n % 5 == 0 else "text/plain"
@@ -113,7 +114,7 @@ LARGEST = {
 
 @pytest.mark.parametrize("chosen", LARGEST.values(), ids=LARGEST)
 @pytest.mark.parametrize("mode", ["dense", "lexical"])
-async def test_the_largest_filters_are_taken(engine: Engine, mode: Mode, chosen: Filter) -> None:
+async def test_the_largest_filters_are_taken(engine: RetrievalEngine, mode: Mode, chosen: Filter) -> None:
     marks = {f"k{n}": "v" for n in range(64)}
     await engine.put(new_document(PARIS, "paris", uri="https://www.fr.example/p", metadata=marks))
     await engine.put(new_document(PARIS, "other", uri="https://h1.org/p"))
@@ -122,7 +123,7 @@ async def test_the_largest_filters_are_taken(engine: Engine, mode: Mode, chosen:
     assert not (await search(engine, "capital", mode, chosen=nothing)).found
 
 
-async def test_filters_by_date_and_language(engine: Engine) -> None:
+async def test_filters_by_date_and_language(engine: RetrievalEngine) -> None:
     for year in (2019, 2021, 2023):
         text = f"---\ndate: {year}-05-01\n---\n# 发布说明\n\n这是{year}年的发布说明。"
         await engine.put(new_document(text, str(year), media_type="text/markdown"))
@@ -137,7 +138,7 @@ async def test_filters_by_date_and_language(engine: Engine) -> None:
     }
 
 
-async def test_many_callers_at_once(engine: Engine) -> None:
+async def test_many_callers_at_once(engine: RetrievalEngine) -> None:
     async def work(n: int) -> None:
         name = f"doc{n % 20}"
         await engine.put(new_document(f"number {n} speaks of topic{n % 20}", name))
@@ -151,7 +152,7 @@ async def test_many_callers_at_once(engine: Engine) -> None:
     assert len(await engine.documents("default", "", 100)) == 20
 
 
-async def test_a_search_beside_replacements_is_never_short(engine: Engine) -> None:
+async def test_a_search_beside_replacements_is_never_short(engine: RetrievalEngine) -> None:
     for n in range(10):
         await engine.put(new_document(f"steady words number {n}", f"d{n}"))
     stop = asyncio.Event()

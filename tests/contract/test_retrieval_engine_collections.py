@@ -5,11 +5,13 @@ from dataclasses import replace
 import pytest
 
 from citemesh.errors import AlreadyExists, NotFound, PreconditionFailed
-from services.retrieval.engine import Embedding, Engine, Mode
+from services.retrieval.engine import RetrievalEngine
+from services.retrieval.types.collection import Embedding
+from services.retrieval.types.query import Mode
 from tests.contract.retrieval_engines import BERLIN, EMBEDDING, OTHER, PARIS, ids_of, new_document, query_for, search
 
 
-async def test_a_collections_number_rises_with_its_own_changes_alone(engine: Engine) -> None:
+async def test_a_collections_number_rises_with_its_own_changes_alone(engine: RetrievalEngine) -> None:
     async def number(collection: str = "default", mode: Mode = "hybrid") -> int:
         return (await search(engine, "capital", mode, collection=collection)).sequence
 
@@ -32,7 +34,7 @@ async def test_a_collections_number_rises_with_its_own_changes_alone(engine: Eng
     assert await number("other") > dropped > last
 
 
-async def test_collections_are_apart(filled: Engine) -> None:
+async def test_collections_are_apart(filled: RetrievalEngine) -> None:
     await filled.create("other", EMBEDDING)
     await filled.put(new_document(PARIS + " Another.", "paris", "other"))
     assert ids_of(await search(filled, "Another", "lexical")) == []
@@ -42,7 +44,7 @@ async def test_collections_are_apart(filled: Engine) -> None:
     assert (await filled.document("default", "paris"))[1] == PARIS
 
 
-async def test_collections_are_listed_by_name(engine: Engine) -> None:
+async def test_collections_are_listed_by_name(engine: RetrievalEngine) -> None:
     for name in ("zebra", "ant", "bee"):
         await engine.create(name, EMBEDDING)
     assert [it.name for it in await engine.collections("", 10)] == ["ant", "bee", "default", "zebra"]
@@ -52,7 +54,7 @@ async def test_collections_are_listed_by_name(engine: Engine) -> None:
         await engine.create("ant", EMBEDDING)
 
 
-async def test_an_unknown_collection_names_those_that_exist(engine: Engine) -> None:
+async def test_an_unknown_collection_names_those_that_exist(engine: RetrievalEngine) -> None:
     for call in (
         engine.collection("nope"),
         engine.embedding("nope"),
@@ -67,7 +69,7 @@ async def test_an_unknown_collection_names_those_that_exist(engine: Engine) -> N
 
 
 @pytest.mark.parametrize("kept", [OTHER, replace(EMBEDDING, dimension=EMBEDDING.dimension + 1)], ids=["model", "size"])
-async def test_another_model_is_refused_and_never_scored(filled: Engine, kept: Embedding) -> None:
+async def test_another_model_is_refused_and_never_scored(filled: RetrievalEngine, kept: Embedding) -> None:
     await filled.create("other", kept)
     said = f"{kept.dimension} dimensions.*not of {EMBEDDING.model} \\({EMBEDDING.dimension}"
     for call in (filled.put(new_document(PARIS, "p", "other")), search(filled, "x", collection="other")):
@@ -78,7 +80,7 @@ async def test_another_model_is_refused_and_never_scored(filled: Engine, kept: E
     assert not (await search(filled, "x", "lexical", collection="other")).found
 
 
-async def test_a_dropped_collection_is_gone_and_its_name_is_free(filled: Engine) -> None:
+async def test_a_dropped_collection_is_gone_and_its_name_is_free(filled: RetrievalEngine) -> None:
     await filled.create("other", EMBEDDING)
     await filled.put(new_document(PARIS, "only", "other"))
     before = (await filled.delete("default", ["nobody"])).sequence

@@ -5,16 +5,10 @@ import random
 import pytest
 
 from citemesh.errors import NotFound, PreconditionFailed
-from services.retrieval.engine import (
-    NOWHERE,
-    Chunk,
-    Condition,
-    Engine,
-    Filter,
-    Query,
-    TokenVectors,
-    reference,
-)
+from services.retrieval.engine import RetrievalEngine
+from services.retrieval.types.chunk import NOWHERE, Chunk, TokenVectors
+from services.retrieval.types.document import reference
+from services.retrieval.types.query import Condition, Filter, Query
 from tests.contract.retrieval_engines import EMBEDDING, ids_of, new_document, query_for, search
 
 LONG = "The tide comes in twice a day and leaves the flats bare for six hours, when the waders come down to feed. " * 2
@@ -24,7 +18,7 @@ PRICES = {"a": "9.5", "b": "10", "c": " -3e1 ", "d": "10 euros", "e": "", "f": "
 
 
 @pytest.fixture
-async def priced(engine: Engine) -> Engine:
+async def priced(engine: RetrievalEngine) -> RetrievalEngine:
     for name, price in PRICES.items():
         await engine.put(new_document(f"thing {name} is for sale", name, metadata={"price": price, "name": name}))
     await engine.put(new_document("thing without a price", "none"))
@@ -48,27 +42,27 @@ async def priced(engine: Engine) -> Engine:
         (Condition("'; --", texts=("a", None)), ""),
     ],
 )
-async def test_conditions_on_metadata(priced: Engine, condition: Condition, passing: str) -> None:
+async def test_conditions_on_metadata(priced: RetrievalEngine, condition: Condition, passing: str) -> None:
     for mode in ("hybrid", "dense", "lexical"):
         found = await search(priced, "thing", mode, 1000, chosen=Filter(conditions=[condition]))  # type: ignore[arg-type]  # text
         assert set(ids_of(found)) == set(passing)
 
 
-async def test_conditions_hold_together_and_are_chosen_before_ranking(priced: Engine) -> None:
+async def test_conditions_hold_together_and_are_chosen_before_ranking(priced: RetrievalEngine) -> None:
     both = [Condition("price", numbers=(0, None)), Condition("name", texts=("b", None))]
     assert ids_of(await search(priced, "thing a", top_k=1, chosen=Filter(conditions=both))) == ["b"]
     every = Filter(conditions=both, metadata={"name": "a"})
     assert ids_of(await search(priced, "thing a", chosen=every)) == []
 
 
-async def test_text_conditions_go_by_code_points(engine: Engine) -> None:
+async def test_text_conditions_go_by_code_points(engine: RetrievalEngine) -> None:
     for n, name in enumerate(("Z", "a", "é", "中", "\uffee", "😀")):
         await engine.put(new_document(f"thing number {n}", name, metadata={"k": name}))
     later = Filter(conditions=[Condition("k", texts=("中", None))])
     assert set(ids_of(await search(engine, "thing", chosen=later))) == {"中", "\uffee", "😀"}
 
 
-async def test_near_duplicates_fold_into_the_best(engine: Engine) -> None:
+async def test_near_duplicates_fold_into_the_best(engine: RetrievalEngine) -> None:
     await engine.put(new_document(LONG, "first", title="Tide"))
     await engine.put(new_document(LONG.replace("six hours", "six  Hours"), "copy", title="Tide"))
     await engine.put(new_document("The tide tables of the harbour are printed each year.", "other", title="Tables"))
@@ -85,7 +79,7 @@ async def test_near_duplicates_fold_into_the_best(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
-async def test_k_come_back_though_copies_stand_before_them(engine: Engine, mode: str) -> None:
+async def test_k_come_back_though_copies_stand_before_them(engine: RetrievalEngine, mode: str) -> None:
     for n in range(130):
         await engine.put(new_document("the same words of all the copies", f"copy{n:03}", title="Same"))
     for n in range(4):
@@ -97,7 +91,7 @@ async def test_k_come_back_though_copies_stand_before_them(engine: Engine, mode:
     assert len(copies[0].duplicates) == 16
 
 
-async def test_fusions_and_weights_of_a_query(engine: Engine) -> None:
+async def test_fusions_and_weights_of_a_query(engine: RetrievalEngine) -> None:
     for n in range(8):
         await engine.put(new_document(f"apple number {n} " + "pear " * n + f"w{n}", f"d{n}", title=f"t{n}"))
     by_rank = (await search(engine, "apple pear", fusion="reciprocal-rank")).found
@@ -110,7 +104,7 @@ async def test_fusions_and_weights_of_a_query(engine: Engine) -> None:
         assert ids_of(await search(engine, "apple pear", dense_weight=0.0, fusion=fusion))[:3] == lexical[:3]
 
 
-async def test_many_searches_answer_as_each_alone(engine: Engine) -> None:
+async def test_many_searches_answer_as_each_alone(engine: RetrievalEngine) -> None:
     chance = random.Random(5)
     await engine.create("other", EMBEDDING)
     words = ["apple", "pear", "plum", "fig", "quince", "grape", "cherry", "date"]
@@ -134,7 +128,7 @@ async def test_many_searches_answer_as_each_alone(engine: Engine) -> None:
         await engine.search_many([queries[0], query_for("x", collection="nope")])
 
 
-async def test_token_vectors_come_only_when_asked_for(engine: Engine) -> None:
+async def test_token_vectors_come_only_when_asked_for(engine: RetrievalEngine) -> None:
     kept = TokenVectors(bytes(range(256)), "e" * 64)
     await engine.put(new_document("Paris is a city", "with", token_vectors=kept))
     await engine.put(new_document("Rome is a town", "without"))
@@ -144,7 +138,7 @@ async def test_token_vectors_come_only_when_asked_for(engine: Engine) -> None:
     assert all(it.chunk.token_vectors == TokenVectors() for it in (await search(engine, "is")).found)
 
 
-async def test_token_vectors_of_the_best_alone(engine: Engine) -> None:
+async def test_token_vectors_of_the_best_alone(engine: RetrievalEngine) -> None:
     kept = TokenVectors(bytes(range(256)), "e" * 64)
     for n in range(4):
         await engine.put(new_document(f"Paris is city number {n}", f"d{n}", token_vectors=kept))
@@ -156,7 +150,9 @@ async def test_token_vectors_of_the_best_alone(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("keep_duplicates", [True, False])
-async def test_a_reference_is_the_same_chunk_with_nothing_but_its_ids(engine: Engine, keep_duplicates: bool) -> None:
+async def test_a_reference_is_the_same_chunk_with_nothing_but_its_ids(
+    engine: RetrievalEngine, keep_duplicates: bool
+) -> None:
     await engine.create("other", EMBEDDING)
     for name in ("default", "other"):
         for n in range(3):
@@ -184,7 +180,7 @@ async def test_a_reference_is_the_same_chunk_with_nothing_but_its_ids(engine: En
     assert any(it.duplicates for one in answers for it in one.found) is not keep_duplicates
 
 
-async def test_unreadable_chunks_are_found_by_their_words_alone(engine: Engine) -> None:
+async def test_unreadable_chunks_are_found_by_their_words_alone(engine: RetrievalEngine) -> None:
     for n in range(20):
         await engine.put(new_document(f"readable words number {n}", f"d{n}", title="T"))
     await engine.put(new_document("unreadable words number 99", "odd", title="T", unreadable=[0]))
@@ -197,7 +193,7 @@ async def test_unreadable_chunks_are_found_by_their_words_alone(engine: Engine) 
     assert any(it.dense is not None for it in found.found)
 
 
-async def test_a_collection_that_the_model_cannot_read_is_searched_by_words(engine: Engine) -> None:
+async def test_a_collection_that_the_model_cannot_read_is_searched_by_words(engine: RetrievalEngine) -> None:
     for n in range(8):
         await engine.put(new_document(f"words number {n}", f"d{n}", title="T", unreadable=[0] if n < 2 else []))
     found = await search(engine, "words number 3")
@@ -211,7 +207,7 @@ async def test_a_collection_that_the_model_cannot_read_is_searched_by_words(engi
     assert not (await search(engine, "words number 3")).notices
 
 
-async def test_a_query_without_a_vector_is_searched_by_words(engine: Engine) -> None:
+async def test_a_query_without_a_vector_is_searched_by_words(engine: RetrievalEngine) -> None:
     await engine.put(new_document("words to be found", "a"))
     found = await engine.search(Query("default", "words found", 5))
     assert ids_of(found) == ["a"]

@@ -11,7 +11,8 @@ from citemesh.models.token_vectors import unpack
 from services.retrieval import main
 from services.retrieval.convert import passages
 from services.retrieval.embedding.fake import FakeEncoder
-from services.retrieval.engine import Chunk, Found, Place, Results, TokenVectors
+from services.retrieval.types.chunk import Chunk, Place, TokenVectors
+from services.retrieval.types.results import FoundChunk, Results
 from tests.contract.retrieval_engines import new_document
 from tests.contract.retrieval_service import Service, note, serving, settings_for
 
@@ -59,12 +60,12 @@ async def test_none_are_stored_where_a_setting_says_so(tmp_path: Path) -> None:
 def test_an_answers_bytes_are_bounded() -> None:
     document = new_document("x", "d").info
     chunk = Chunk("c", Place(0, 1), "x", token_vectors=TokenVectors(b"v" * 100, "digest"))
-    results = Results(tuple(Found(chunk, document, 1.0, None, None) for _ in range(5)), 1)
+    results = Results(tuple(FoundChunk(chunk, document, 1.0, None, None) for _ in range(5)), 1)
     lengths = [len(it.token_vectors) for it in passages.results(results, 250).passages]
     assert lengths == [100, 100, 0, 0, 0]
     assert [it.token_vectors_digest for it in passages.results(results, 250).passages][2] == ""
     large = Chunk("c", Place(0, 1), "x", token_vectors=TokenVectors(b"v" * (1 << 20), "digest"))
-    many = [Results((Found(large, document, 1.0, None, None),) * 4, 1)] * 64
+    many = [Results((FoundChunk(large, document, 1.0, None, None),) * 4, 1)] * 64
     assert passages.all_results(many).ByteSize() < 12 << 20
 
 

@@ -7,8 +7,8 @@ from citemesh.api.retrieval.v1 import document_service_pb2 as pb
 from citemesh.errors import InvalidInput
 from citemesh.kit.timestamps import timestamp
 from services.retrieval.convert import collections
-from services.retrieval.engine import DocumentInfo
 from services.retrieval.ingestion.upload import End, Header, Part, Progress
+from services.retrieval.types.document import DocumentInfo
 
 MAX_DELETED = 1000
 _LONGEST_PART = 1024 * 1024

@@ -5,7 +5,7 @@ import math
 from citemesh.api.retrieval.v1 import retrieval_service_pb2 as pb
 from citemesh.errors import InvalidInput
 from citemesh.kit.timestamps import moment
-from services.retrieval.engine import Condition, Filter
+from services.retrieval.types.query import Condition, Filter
 
 MAX_FILTER_VALUES = 1000
 MAX_CONDITIONS = 64

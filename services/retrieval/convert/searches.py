@@ -4,7 +4,7 @@ from citemesh.api.retrieval.v1 import retrieval_service_pb2 as pb
 from citemesh.errors import InvalidInput
 from services.retrieval.convert import collections, filters
 from services.retrieval.convert.pages import bounded
-from services.retrieval.engine import EVERYTHING, Fusion, Mode, Query, View
+from services.retrieval.types.query import EVERYTHING, Fusion, Mode, Query, View
 
 MAX_TOP_K = 1000
 MAX_QUERY = 32_768

@@ -9,8 +9,9 @@ import numpy as np
 
 from citemesh.models.token_vectors import pack
 from services.retrieval.embedding.encoder import Ids, Role, Tokens
-from services.retrieval.engine import Embedding, Vector
 from services.retrieval.search import lexical
+from services.retrieval.types.chunk import Vector
+from services.retrieval.types.collection import Embedding
 
 _TOKEN = re.compile(r"\w{1,8}|\S")
 

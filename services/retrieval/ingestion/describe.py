@@ -7,13 +7,15 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from services.retrieval.engine import Chunk, DocumentInfo, Place
-from services.retrieval.ingestion.chunk.chunker import ChunkSize, TokenCounter, chunk
+from services.retrieval.embedding.encoder import TokenCounter
+from services.retrieval.ingestion.chunk.chunker import ChunkSize, chunk
 from services.retrieval.ingestion.language import language_of
 from services.retrieval.ingestion.read.dates import date_of
 from services.retrieval.ingestion.read.detect import SourceType
 from services.retrieval.ingestion.read.parsed import IngestFault, Parsed
 from services.retrieval.ingestion.upload import Upload
+from services.retrieval.types.chunk import Chunk, Place
+from services.retrieval.types.document import DocumentInfo
 
 MAX_METADATA = 64
 MAX_METADATA_BYTES = 4096

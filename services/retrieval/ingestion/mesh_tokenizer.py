@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from citemesh.client.mesh import Mesh
 from citemesh.kit import call_context
-from services.retrieval.engine import TokenIds
+from services.retrieval.types.chunk import TokenIds
 
 _TEXTS = 256
 _BYTES = 2 * 1024 * 1024

@@ -13,7 +13,8 @@ from typing import Protocol
 
 from citemesh.errors import CiteMeshError, Unavailable
 from citemesh.kit import telemetry
-from services.retrieval.engine import Chunk, TokenBacklog, TokenIds
+from services.retrieval.engine import TokenBacklog
+from services.retrieval.types.chunk import Chunk, TokenIds
 
 log = logging.getLogger(__name__)
 _AT_ONCE = 128

@@ -19,7 +19,7 @@ _REMEMBERED_MARKS = 65_536
 _Reports = asyncio.Queue[Progress | None]
 
 
-class Intake:
+class IngestionStream:
     """Runs ingest streams over one pipeline.
 
     Args:
@@ -58,13 +58,13 @@ async def _work(stream: "_Stream", reports: _Reports) -> None:
 class _Stream:
     """One stream: its documents are received one after another and worked on at once."""
 
-    def __init__(self, intake: Intake, parts: AsyncIterator[Part], report: Report) -> None:
-        self._intake = intake
+    def __init__(self, ingestion: IngestionStream, parts: AsyncIterator[Part], report: Report) -> None:
+        self._ingestion = ingestion
         self._parts = parts
         self._report = report
         self._documents: set[asyncio.Task[None]] = set()
         self._seen: dict[int, None] = {}
-        self._commits = intake.pipeline.commits()
+        self._commits = ingestion.pipeline.commits()
 
     async def run(self) -> None:
         """Ends when the last document had its last report."""
@@ -91,12 +91,12 @@ class _Stream:
     async def _receive(self, header: Header) -> None:
         try:
             self._check_mark(header)
-            headers.check(header, self._intake.most_bytes)
-            await self._intake.pipeline.check(header)
+            headers.check(header, self._ingestion.most_bytes)
+            await self._ingestion.pipeline.check(header)
         except IngestFault:
             await self._skip()
             raise
-        service = await self._intake.budget.take(header.size_bytes or self._intake.most_bytes)
+        service = await self._ingestion.budget.take(header.size_bytes or self._ingestion.most_bytes)
         try:
             data = await self._data(header)
         except BaseException:
@@ -113,12 +113,12 @@ class _Stream:
 
     async def _ingest(self, upload: Upload) -> None:
         await self._report(Progress(upload.header.correlation_id, "received", upload.header.document_id))
-        await self._intake.pipeline.ingest(upload, self._report, self._commits)
+        await self._ingestion.pipeline.ingest(upload, self._report, self._commits)
 
     async def _data(self, header: Header) -> bytes:
         """All bytes of a document. Raises IngestFault when its end was read."""
         data = bytearray()
-        most = header.size_bytes or self._intake.most_bytes
+        most = header.size_bytes or self._ingestion.most_bytes
         while not isinstance(part := await self._next(), End):
             if len(data) + len(part) > most:
                 await self._skip()
@@ -136,10 +136,10 @@ class _Stream:
     async def _next(self) -> bytes | End:
         """The next part of an open document."""
         try:
-            async with asyncio.timeout(self._intake.idle_s):
+            async with asyncio.timeout(self._ingestion.idle_s):
                 part = await anext(self._parts, None)
         except TimeoutError:
-            raise DeadlineExceeded(f"no part of the document came for {self._intake.idle_s:g} s") from None
+            raise DeadlineExceeded(f"no part of the document came for {self._ingestion.idle_s:g} s") from None
         if part is None:
             raise IngestFault("BROKEN", "the stream ended before the document's end", "send it again, with its end")
         if isinstance(part, Header):

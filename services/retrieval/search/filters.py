@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from services.retrieval.engine import Condition, DocumentInfo, Filter
 from services.retrieval.search.domains import domain, suffix
 from services.retrieval.search.numbers import number_of
+from services.retrieval.types.document import DocumentInfo
+from services.retrieval.types.query import Condition, Filter
 
 T = TypeVar("T", float, bytes)
 

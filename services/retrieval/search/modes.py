@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from citemesh.errors import PreconditionFailed
-from services.retrieval.engine import Mode, Query
 from services.retrieval.search.fusion import Fused, Scores, Weights, fuse, fuse_ranks, rank
+from services.retrieval.types.query import Mode, Query
 
 UNREADABLE_SHARE = 0.1
 """Share of unreadable chunks over which the dense part would speak for too few."""

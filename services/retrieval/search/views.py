@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 
-from services.retrieval.engine import NOWHERE, Chunk, Duplicate, Found, Query, TokenIds, TokenVectors, reference
+from services.retrieval.types.chunk import NOWHERE, Chunk, TokenIds, TokenVectors
+from services.retrieval.types.document import reference
+from services.retrieval.types.query import Query
+from services.retrieval.types.results import Duplicate, FoundChunk
 
 
-def answered(found: Found, place: int, query: Query) -> Found:
+def answered(found: FoundChunk, place: int, query: Query) -> FoundChunk:
     """What a query wants of the chunk at a place of its answer."""
     if query.view == "reference":
         return _referred(found)
@@ -15,7 +18,7 @@ def answered(found: Found, place: int, query: Query) -> Found:
     return replace(found, chunk=replace(chunk, tokens=tokens, token_vectors=vectors))
 
 
-def _referred(found: Found) -> Found:
+def _referred(found: FoundChunk) -> FoundChunk:
     document = reference(found.document.document_id, found.document.collection)
     duplicates = tuple(map(_referred_duplicate, found.duplicates))
     return replace(found, chunk=Chunk(found.chunk.chunk_id, NOWHERE, ""), document=document, duplicates=duplicates)

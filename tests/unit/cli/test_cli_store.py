@@ -21,9 +21,10 @@ from cli import main
 from cli import restore as restore_module
 from cli.runtime import Running, write_note
 from services.retrieval.embedding.fake import FakeEncoder
-from services.retrieval.engine import Chunk, DocumentInfo, NewDocument, Place
 from services.retrieval.engines.durable.engine import DurableEngine
 from services.retrieval.engines.durable.store.lock import StoreLock
+from services.retrieval.types.chunk import Chunk, Place
+from services.retrieval.types.document import DocumentInfo, NewDocument
 
 NOTES = Collection("notes", "e5\x1b[2J", 384, 3, 40, 2, "hnsw")
 PAGE = Document(

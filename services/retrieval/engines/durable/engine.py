@@ -13,22 +13,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from citemesh.errors import PreconditionFailed, Unavailable
-from services.retrieval.engine import (
-    Chunk,
-    CollectionInfo,
-    Copied,
-    Deleted,
-    DocumentInfo,
-    Embedding,
-    NewDocument,
-    Query,
-    Results,
-    TokenIds,
-)
-from services.retrieval.engines.durable.index.collection_indexes import IndexChange, IndexKeeper
+from services.retrieval.engines.durable.index.collection_indexes import CollectionIndexes, IndexChange
 from services.retrieval.engines.durable.index.kinds import IndexChoice
-from services.retrieval.engines.durable.index.maintenance import IndexTender
-from services.retrieval.engines.durable.index.search_threads import Spread
+from services.retrieval.engines.durable.index.maintenance import IndexMaintenance
+from services.retrieval.engines.durable.index.search_threads import SearchThreads
 from services.retrieval.engines.durable.search import DurableSearch
 from services.retrieval.engines.durable.store import changes, schema
 from services.retrieval.engines.durable.store.backup import copies
@@ -41,6 +29,11 @@ from services.retrieval.engines.durable.store.tables.collections import Row
 from services.retrieval.engines.durable.store.tables.postings import MOST as MOST_POSTINGS
 from services.retrieval.search import near_duplicates
 from services.retrieval.search.fusion import EVEN, Weights
+from services.retrieval.types.chunk import Chunk, TokenIds
+from services.retrieval.types.collection import CollectionInfo, Copied, Embedding
+from services.retrieval.types.document import Deleted, DocumentInfo, NewDocument
+from services.retrieval.types.query import Query
+from services.retrieval.types.results import Results
 
 T = TypeVar("T")
 
@@ -67,11 +60,13 @@ class DurableEngine:
         self._copier: ThreadPoolExecutor | None = None
         self._readers = readers
         self._lock = StoreLock(directory / "lock")
-        self._indexes = IndexKeeper(directory, snapshot_after, index or IndexChoice())
-        self._tender: IndexTender | None = None
+        self._indexes = CollectionIndexes(directory, snapshot_after, index or IndexChoice())
+        self._maintenance: IndexMaintenance | None = None
         self._index_threads = index_threads
-        self._spread = Spread(search_threads)
-        self._search = DurableSearch(self._indexes, weights, candidates, near_duplicate, lexical_postings, self._spread)
+        self._search_threads = SearchThreads(search_threads)
+        self._search = DurableSearch(
+            self._indexes, weights, candidates, near_duplicate, lexical_postings, self._search_threads
+        )
         self._database: Database | None = None
 
     async def open(self) -> None:
@@ -89,21 +84,21 @@ class DurableEngine:
             await self.close()
             raise
         self._copier = ThreadPoolExecutor(1, thread_name_prefix="store-copier")
-        self._tender = IndexTender(self._indexes, self._database.read_here, self._index_threads)
-        self._tender.start()
+        self._maintenance = IndexMaintenance(self._indexes, self._database.read_here, self._index_threads)
+        self._maintenance.start()
 
     async def close(self) -> None:
         """Writes the snapshots and frees the store."""
         if self._copier is not None:
             await asyncio.to_thread(self._copier.shutdown, cancel_futures=True)
             self._copier = None
-        if self._tender is not None:
-            await asyncio.to_thread(self._tender.stop)
-            self._tender = None
+        if self._maintenance is not None:
+            await asyncio.to_thread(self._maintenance.stop)
+            self._maintenance = None
         if self._database is not None:
             await self._database.close(last=self._indexes.save_all)
             self._database = None
-        await asyncio.to_thread(self._spread.close)
+        await asyncio.to_thread(self._search_threads.close)
         self._lock.release()
 
     async def healthy(self) -> bool:
@@ -112,7 +107,7 @@ class DurableEngine:
 
     async def settle(self, timeout_s: float = 60.0) -> bool:
         """Waits until the indexes need no work in the background; False where that took too long."""
-        return self._tender is not None and await asyncio.to_thread(self._tender.settle, timeout_s)
+        return self._maintenance is not None and await asyncio.to_thread(self._maintenance.settle, timeout_s)
 
     async def create(self, name: str, embedding: Embedding) -> CollectionInfo:
         """Makes a collection."""

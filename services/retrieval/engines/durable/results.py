@@ -4,11 +4,13 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from services.retrieval.engine import Chunk, Duplicate, Found, Query, Results, TokenIds, TokenVectors
 from services.retrieval.engines.durable.store.tables import chunks, tokens
 from services.retrieval.engines.durable.store.tables.chunks import Kept
 from services.retrieval.search import near_duplicates
 from services.retrieval.search.fusion import Fused
+from services.retrieval.types.chunk import Chunk, TokenIds, TokenVectors
+from services.retrieval.types.query import Query
+from services.retrieval.types.results import Duplicate, FoundChunk, Results
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def _answer(ranked: Ranked, known: Mapping[int, Kept], more: _More) -> Results:
             chunk, document = known[first.key]
             chunk = more.of(ranked.query, place, first.key, chunk)
             behind = tuple(_duplicates(others, known)) if others else ()
-            found.append(Found(chunk, document, first.score, first.dense, first.lexical, behind))
+            found.append(FoundChunk(chunk, document, first.score, first.dense, first.lexical, behind))
     return Results(tuple(found), ranked.sequence, ranked.notices)
 
 

@@ -10,10 +10,9 @@ from itertools import islice
 
 import numpy as np
 
-from services.retrieval.engine import Mode, Query, Results, Vector
-from services.retrieval.engines.durable.index.collection_indexes import IndexKeeper
-from services.retrieval.engines.durable.index.sample import Drawn
-from services.retrieval.engines.durable.index.search_threads import Spread
+from services.retrieval.engines.durable.index.collection_indexes import CollectionIndexes
+from services.retrieval.engines.durable.index.sample import VectorSample
+from services.retrieval.engines.durable.index.search_threads import SearchThreads
 from services.retrieval.engines.durable.results import Group, Ranked, results
 from services.retrieval.engines.durable.store.tables import chunks, collections, words
 from services.retrieval.engines.durable.store.tables import vectors as stored
@@ -23,6 +22,9 @@ from services.retrieval.engines.durable.store.tables.signatures import Signature
 from services.retrieval.search import lexical, near_duplicates
 from services.retrieval.search.fusion import Fused, Scores, Weights, unrelated
 from services.retrieval.search.modes import ordered, way
+from services.retrieval.types.chunk import Vector
+from services.retrieval.types.query import Mode, Query
+from services.retrieval.types.results import Results
 
 _TRIES = 3
 _MOST_RANKED = 65_536
@@ -57,25 +59,25 @@ class DurableSearch:
         candidates: fewest chunks that each part of a hybrid search ranks.
         near_duplicate: similarity from which chunks are folded into one.
         lexical_postings: passages that the words of a query may have together.
-        spread: threads over which the vectors of several searches are shared out.
+        threads: those over which the vectors of several searches are shared out.
     """
 
     def __init__(
         self,
-        indexes: IndexKeeper,
+        indexes: CollectionIndexes,
         weights: Weights,
         candidates: int,
         near_duplicate: float,
         lexical_postings: int,
-        spread: Spread,
+        threads: SearchThreads,
     ) -> None:
         self._near_duplicate = near_duplicate
         self._indexes = indexes
-        self._drawn = Drawn()
+        self._sample = VectorSample()
         self._weights = weights
         self._candidates = candidates
         self._postings = Postings(lexical_postings)
-        self._spread = spread
+        self._search_threads = threads
 
     def run(self, connection: sqlite3.Connection, queries: Sequence[Query]) -> tuple[Results, ...]:
         """Answers all from one state of the store; done again where a change overtook it."""
@@ -143,7 +145,7 @@ class DurableSearch:
             return [{} for _ in asked]
         vectors = np.stack([one.query.vector for one in asked if one.query.vector is not None])
         index = self._indexes.of(row)
-        found = index.search_many(vectors, limit, allowed, self._spread)
+        found = index.search_many(vectors, limit, allowed, self._search_threads)
         if not index.lossy:
             return found
         return [self._exact(connection, vector, scores) for vector, scores in zip(vectors, found, strict=True)]
@@ -181,7 +183,7 @@ class DurableSearch:
         best = {key: score for at, (key, score) in enumerate(lexical.items()) if at < limit or key in dense}
         others = [key for key in best if key not in dense]
         whole = {**dense, **self._exact(connection, vector, others)} if others else dense
-        drawn = self._drawn.of(connection, asked.row, self._indexes.of(asked.row))
+        drawn = self._sample.of(connection, asked.row, self._indexes.of(asked.row))
         return ordered(query, "hybrid", whole, best, self._weights, 2 * limit, unrelated(drawn @ vector))
 
     def _lexical(self, connection: sqlite3.Connection, asked: _Asked, limit: int) -> dict[int, float]:

@@ -16,27 +16,19 @@ from typing import TypeVar
 from pymilvus import MilvusClient, MilvusException
 
 from citemesh.errors import AlreadyExists, CiteMeshError, NotFound, NotSupported, PreconditionFailed, Unavailable
-from services.retrieval.engine import (
-    Chunk,
-    CollectionInfo,
-    Copied,
-    Deleted,
-    DocumentInfo,
-    Embedding,
-    NewDocument,
-    Query,
-    Results,
-    TokenIds,
-)
 from services.retrieval.engines.milvus import rows, schema
 from services.retrieval.engines.milvus.client import connect
 from services.retrieval.engines.milvus.filter import key, quoted
 from services.retrieval.engines.milvus.schema import CHUNK_FIELDS, NO_VECTOR, REGISTRY_FIELDS, Names
 from services.retrieval.engines.milvus.search import MilvusSearch
 from services.retrieval.engines.milvus.store import MilvusStore
-from services.retrieval.mismatch import mismatch
 from services.retrieval.search import near_duplicates
 from services.retrieval.search.fusion import EVEN, Weights
+from services.retrieval.types.chunk import Chunk, TokenIds
+from services.retrieval.types.collection import CollectionInfo, Copied, Embedding, model_mismatch
+from services.retrieval.types.document import Deleted, DocumentInfo, NewDocument
+from services.retrieval.types.query import Query
+from services.retrieval.types.results import Results
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -167,7 +159,7 @@ class MilvusEngine:
             row = self._find(query.collection)
             kept = rows.embedding_of(row["described"])[0]
             if query.mode != "lexical" and query.embedding is not None and query.embedding != kept:
-                raise mismatch(query.collection, kept, query.embedding)
+                raise model_mismatch(query.collection, kept, query.embedding)
             sequence = self._store.last_change(query.collection)
             return self._search.run(query, *self._counts(query.collection), sequence)
 
@@ -261,7 +253,7 @@ class MilvusEngine:
     def _require(self, name: str, embedding: Embedding) -> None:
         kept = rows.embedding_of(self._find(name)["described"])[0]
         if kept != embedding:
-            raise mismatch(name, kept, embedding)
+            raise model_mismatch(name, kept, embedding)
 
     def _create(self, name: str, embedding: Embedding) -> None:
         row = self._state(name)

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from services.retrieval.engine import Condition, DocumentInfo, Filter
 from services.retrieval.search.domains import domain, suffix
 from services.retrieval.search.numbers import number_of
+from services.retrieval.types.document import DocumentInfo
+from services.retrieval.types.query import Condition, Filter
 
 MAX_TAGS = 1024
 MAX_TAG = 32

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from citemesh.errors import InvalidInput
-from services.retrieval.engine import Chunk, DocumentInfo, Embedding, NewDocument, Place, TokenIds
 from services.retrieval.engines.milvus import filter
 from services.retrieval.engines.milvus.filter import key
 from services.retrieval.engines.milvus.schema import LONGEST, NO_VECTOR
 from services.retrieval.search import lexical, near_duplicates
+from services.retrieval.types.chunk import Chunk, Place, TokenIds
+from services.retrieval.types.collection import Embedding
+from services.retrieval.types.document import DocumentInfo, NewDocument
 
 Row = dict[str, Any]
 _PIECE = 16_000

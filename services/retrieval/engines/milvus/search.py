@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from pymilvus import MilvusClient
 
-from services.retrieval.engine import Duplicate, Found, Mode, Query, Results, TokenVectors
 from services.retrieval.engines.milvus import rows
 from services.retrieval.engines.milvus.filter import expression
 from services.retrieval.engines.milvus.rows import Row
@@ -17,6 +16,9 @@ from services.retrieval.search.filters import passes
 from services.retrieval.search.fusion import Weights
 from services.retrieval.search.modes import ordered, way
 from services.retrieval.search.views import answered
+from services.retrieval.types.chunk import TokenVectors
+from services.retrieval.types.query import Mode, Query
+from services.retrieval.types.results import Duplicate, FoundChunk, Results
 
 _MOST_RANKED = 16_384
 """Milvus's own limit of one search."""
@@ -115,7 +117,7 @@ class MilvusSearch:
         ranked = []
         for item in best:
             row = hits.rows[good[item.key]]
-            found = Found(rows.chunk_of(row), infos[row["document"]], item.score, item.dense, item.lexical)
+            found = FoundChunk(rows.chunk_of(row), infos[row["document"]], item.score, item.dense, item.lexical)
             ranked.append(_Ranked(found, row))
         return ranked, stale
 
@@ -131,7 +133,7 @@ class MilvusSearch:
             for group in groups
         ]  # fmt: skip
 
-    def _answered(self, query: Query, place: int, ranked: "_Ranked") -> Found:
+    def _answered(self, query: Query, place: int, ranked: "_Ranked") -> FoundChunk:
         found = replace(ranked.found, duplicates=ranked.duplicates)
         if place < query.most_token_vectors:
             found = replace(found, chunk=replace(found.chunk, token_vectors=self._token_vectors(query, ranked.row)))
@@ -148,10 +150,10 @@ class MilvusSearch:
 class _Ranked:
     """A chunk that was found, and its row."""
 
-    found: Found
+    found: FoundChunk
     row: Row
     duplicates: tuple[Duplicate, ...] = ()
 
 
-def _duplicate(found: Found, similarity: float) -> Duplicate:
+def _duplicate(found: FoundChunk, similarity: float) -> Duplicate:
     return Duplicate(found.chunk.chunk_id, found.chunk.place, found.document, similarity)

@@ -24,11 +24,11 @@ from typing import Any
 from pymilvus import MilvusClient
 
 from citemesh.errors import DeadlineExceeded, NotFound
-from services.retrieval.engine import Deleted, DocumentInfo, NewDocument
 from services.retrieval.engines.milvus import rows
 from services.retrieval.engines.milvus.filter import key, quoted
 from services.retrieval.engines.milvus.rows import Row
 from services.retrieval.engines.milvus.schema import DOCUMENT_FIELDS, NO_VECTOR, Names
+from services.retrieval.types.document import Deleted, DocumentInfo, NewDocument
 
 LEFT_BEHIND_S = 3600.0
 _AT_ONCE = 100

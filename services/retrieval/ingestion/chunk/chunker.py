@@ -9,26 +9,16 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Protocol
 
-from services.retrieval.engine import Place
+from services.retrieval.embedding.encoder import TokenCounter
 from services.retrieval.ingestion.chunk.cutting import by_size, lines, sentences, whole_character
 from services.retrieval.ingestion.read.markdown import heading_text
 from services.retrieval.ingestion.read.parsed import Block, Parsed
+from services.retrieval.types.chunk import Place
 
 _COUNTED_AT_ONCE = 1024
 _LONGEST_TOKEN = 8
 _MOST_CHARACTERS = 16
-
-
-class TokenCounter(Protocol):
-    """The embedding model's tokenizer, as far as cutting needs it. Called outside the event loop."""
-
-    def count(self, texts: Sequence[str]) -> Sequence[int]:
-        """Tokens of each text, special ones aside."""
-
-    def ends(self, text: str) -> Sequence[int]:
-        """Where each token ends, ascending, each over 0."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from services.retrieval.engine import Vector
-from services.retrieval.ingestion.chunk.chunker import ChunkSize, TokenCounter, chunk
+from services.retrieval.embedding.encoder import TokenCounter
+from services.retrieval.ingestion.chunk.chunker import ChunkSize, chunk
 from services.retrieval.ingestion.read.parsed import Block, Parsed
+from services.retrieval.types.chunk import Vector
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from services.retrieval.embedding.fake import FakeEncoder
 from services.retrieval.embedding.lane import Lane
 from services.retrieval.embedding.query_cache import QueryCache
 from services.retrieval.embedding.queue import EmbeddingQueue, Load
-from services.retrieval.engine import TokenVectors, Vector
+from services.retrieval.types.chunk import TokenVectors, Vector
 
 
 class GatedEncoder(FakeEncoder):

@@ -13,7 +13,7 @@ from citemesh.models.token_vectors import unpack
 from services.retrieval.embedding.encoder import in_context
 from services.retrieval.embedding.model_tokens import ModelTokens
 from services.retrieval.embedding.pooling import TokenPacker, embedding_of, pooled
-from services.retrieval.engine import Embedding
+from services.retrieval.types.collection import Embedding
 from tests.unit.models.test_literal import unigram, word_piece
 
 

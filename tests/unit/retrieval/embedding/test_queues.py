@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from citemesh.errors import Unavailable
-from services.retrieval.engine import Chunk, Place, TokenIds
 from services.retrieval.ingestion.budget import Budget
 from services.retrieval.ingestion.passage_tokens import TokenFiller
 from services.retrieval.ingestion.read.parsed import IngestFault
 from services.retrieval.ingestion.read.process.reader import ProcessReader
+from services.retrieval.types.chunk import Chunk, Place, TokenIds
 
 
 async def test_the_budget_is_fair_and_gives_back() -> None:

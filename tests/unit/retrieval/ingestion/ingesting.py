@@ -10,13 +10,15 @@ from typing import Any
 from services.retrieval.embedding.encoder import Encoder
 from services.retrieval.embedding.fake import FakeEncoder
 from services.retrieval.embedding.queue import EmbeddingQueue, Load
-from services.retrieval.engine import DocumentInfo, Engine, Filter, Query, Vector
+from services.retrieval.engine import RetrievalEngine
 from services.retrieval.ingestion.chunk.chunker import ChunkSize
 from services.retrieval.ingestion.passage_tokens import NoTokenizer, TokenFiller
 from services.retrieval.ingestion.pipeline import Pipeline
 from services.retrieval.ingestion.read.process.reader import DirectReader
 from services.retrieval.ingestion.upload import Header, Progress, Upload
-
+from services.retrieval.types.chunk import Vector
+from services.retrieval.types.document import DocumentInfo
+from services.retrieval.types.query import Filter, Query
 from tests.contract.retrieval_engines import opened
 
 
@@ -29,7 +31,9 @@ def written(cells: Sequence[Sequence[str]], delimiter: str = ",", end: str = "\r
 class Ingest:
     """A pipeline over an engine, with readers in this process."""
 
-    def __init__(self, engine: Engine, unreadable: str = "", encoder: Encoder | None = None, workers: int = 1) -> None:
+    def __init__(
+        self, engine: RetrievalEngine, unreadable: str = "", encoder: Encoder | None = None, workers: int = 1
+    ) -> None:
         self.engine = engine
         self.queue = EmbeddingQueue(lambda: encoder or FakeEncoder(unreadable=unreadable), Load(workers=workers))
         filler = TokenFiller(engine, NoTokenizer(), 60)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import pytest
 
 from citemesh.errors import CiteMeshError, InvalidInput
-from services.retrieval.engine import NewDocument
 from services.retrieval.ingestion import commits
-from services.retrieval.ingestion.commits import Commits, groups
+from services.retrieval.ingestion.commits import StreamCommits, groups
+from services.retrieval.types.document import NewDocument
 from tests.contract.retrieval_engines import new_document
 
 
@@ -22,7 +22,7 @@ class Store:
         self.go.set()
         self.at_once = 0
 
-    async def put_many(self, documents: Sequence[NewDocument]) -> None:
+    async def commit(self, documents: Sequence[NewDocument]) -> None:
         self.at_once += 1
         assert self.at_once == 1
         try:
@@ -40,7 +40,7 @@ def named(*names: str, collection: str = "default") -> list[NewDocument]:
     return [new_document(f"text of {name}", name, collection) for name in names]
 
 
-async def start(made: Commits, documents: Sequence[NewDocument]) -> list[asyncio.Task[None]]:
+async def start(made: StreamCommits, documents: Sequence[NewDocument]) -> list[asyncio.Task[None]]:
     tasks = [asyncio.create_task(made.put(it)) for it in documents]
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -49,7 +49,7 @@ async def start(made: Commits, documents: Sequence[NewDocument]) -> list[asyncio
 
 async def test_what_waits_while_a_commit_is_made_shares_the_next() -> None:
     store = Store()
-    made = Commits(store.put_many)
+    made = StreamCommits(store)
     store.go.clear()
     tasks = await start(made, named("a", "b", "c"))
     assert store.groups == [["a"]] or store.groups == [["a", "b", "c"]]
@@ -63,7 +63,7 @@ async def test_what_waits_while_a_commit_is_made_shares_the_next() -> None:
 async def test_groups_are_of_one_collection_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commits, "MOST_DOCUMENTS", 3)
     store = Store()
-    made = Commits(store.put_many)
+    made = StreamCommits(store)
     store.go.clear()
     tasks = await start(made, named("first"))
     tasks += await start(made, [*named("a", "b"), *named("x", collection="other"), *named("c", "d", "e")])
@@ -74,7 +74,7 @@ async def test_groups_are_of_one_collection_and_bounded(monkeypatch: pytest.Monk
 
 async def test_what_goes_wrong_with_one_stays_its_own() -> None:
     store = Store()
-    made = Commits(store.put_many)
+    made = StreamCommits(store)
     store.bad, _ = {"b"}, store.go.clear()
     tasks = await start(made, named("first"))
     tasks += await start(made, named("a", "b", "c"))
@@ -86,7 +86,7 @@ async def test_what_goes_wrong_with_one_stays_its_own() -> None:
 
 async def test_who_leaves_is_not_stored_and_the_others_are() -> None:
     store = Store()
-    made = Commits(store.put_many)
+    made = StreamCommits(store)
     store.go.clear()
     first = await start(made, named("first"))
     tasks = await start(made, named("a", "b", "c"))
@@ -99,7 +99,7 @@ async def test_who_leaves_is_not_stored_and_the_others_are() -> None:
 
 async def test_who_leaves_in_the_midst_of_a_commit_takes_nobody_along() -> None:
     store = Store()
-    made = Commits(store.put_many)
+    made = StreamCommits(store)
     store.go.clear()
     first = await start(made, named("first"))
     tasks = await start(made, named("a", "b"))
@@ -111,10 +111,11 @@ async def test_who_leaves_in_the_midst_of_a_commit_takes_nobody_along() -> None:
 
 
 async def test_an_error_that_nobody_knows_reaches_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def broken(documents: Sequence[NewDocument]) -> None:
-        raise RuntimeError("a fault")
+    class Broken:
+        async def commit(self, documents: Sequence[NewDocument]) -> None:
+            raise RuntimeError("a fault")
 
-    made = Commits(broken)
+    made = StreamCommits(Broken())
     ends = await asyncio.gather(*(made.put(it) for it in named("a", "b")), return_exceptions=True)
     assert [type(end) for end in ends] == [RuntimeError, RuntimeError]
     assert not any(isinstance(end, CiteMeshError) for end in ends)

@@ -10,14 +10,15 @@ import pytest
 
 from services.retrieval.embedding.encoder import Tokens
 from services.retrieval.embedding.fake import FakeEncoder
-from services.retrieval.engine import NewDocument, Vector
-from services.retrieval.engines.fake import FakeEngine
-from services.retrieval.ingestion import pipeline
+from services.retrieval.engines.fake import FakeRetrievalEngine
+from services.retrieval.ingestion import enrichment
 from services.retrieval.ingestion.budget import Budget
-from services.retrieval.ingestion.stream import Intake
+from services.retrieval.ingestion.stream import IngestionStream
 from services.retrieval.ingestion.upload import End, Header, Part
-
+from services.retrieval.types.chunk import Vector
+from services.retrieval.types.document import NewDocument
 from tests.contract.retrieval_engines import opened
+
 from .ingesting import Ingest
 
 
@@ -36,15 +37,15 @@ async def test_what_the_model_cannot_read_is_said(tmp_path: Path) -> None:
 
 
 async def test_a_books_worth_of_chunks_has_no_token_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "_MOST_TOKEN_VECTORS", 12)
-    monkeypatch.setattr(pipeline, "_PORTION", 5)
-    engine = FakeEngine()
+    monkeypatch.setattr(enrichment, "_MOST_TOKEN_VECTORS", 12)
+    monkeypatch.setattr(enrichment, "_PORTION", 5)
+    engine = FakeRetrievalEngine()
     kept: dict[str, list[bool]] = {}
 
     async def put_many(documents: Sequence[NewDocument]) -> int:
         for document in documents:
             kept[document.info.document_id] = [bool(chunk.token_vectors.packed) for chunk in document.chunks]
-        return await FakeEngine.put_many(engine, documents)
+        return await FakeRetrievalEngine.put_many(engine, documents)
 
     monkeypatch.setattr(engine, "put_many", put_many)
     ingest = Ingest(engine)
@@ -62,7 +63,7 @@ async def test_a_books_worth_of_chunks_has_no_token_vectors(tmp_path: Path, monk
 async def test_small_documents_of_one_stream_share_commits() -> None:
     """What is ready while a commit is made goes into the next, and each is told once its own is made."""
 
-    class Held(FakeEngine):
+    class Held(FakeRetrievalEngine):
         def __init__(self) -> None:
             super().__init__()
             self.go = asyncio.Event()
@@ -77,7 +78,7 @@ async def test_small_documents_of_one_stream_share_commits() -> None:
     ingest = Ingest(engine)
     await ingest.queue.start()
     await engine.create("default", ingest.queue.encoder.embedding)
-    intake = Intake(ingest.pipeline, Budget(16, 1 << 20), 1 << 16, 10)
+    intake = IngestionStream(ingest.pipeline, Budget(16, 1 << 20), 1 << 16, 10)
 
     states: list[str] = []
     async for report in intake.run(stream(6)):
@@ -111,12 +112,12 @@ class Slow(FakeEncoder):
 
 
 async def test_small_documents_of_one_stream_are_embedded_together_and_by_all_workers() -> None:
-    engine = FakeEngine()
+    engine = FakeRetrievalEngine()
     encoder = Slow(lambda: ingest.queue._passages.waiting, 12)
     ingest = Ingest(engine, encoder=encoder, workers=2)
     await ingest.queue.start()
     await engine.create("default", encoder.embedding)
-    intake = Intake(ingest.pipeline, Budget(16, 1 << 20), 1 << 16, 10)
+    intake = IngestionStream(ingest.pipeline, Budget(16, 1 << 20), 1 << 16, 10)
     states = [report.state async for report in intake.run(stream(12))]
     assert states.count("committed") == 12
     assert sum(encoder.batches) == 12

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from citemesh.errors import Unavailable
-from services.retrieval.engine import NewDocument
-from services.retrieval.engines.fake import FakeEngine
+from services.retrieval.engines.fake import FakeRetrievalEngine
 from services.retrieval.ingestion import commits, tables
+from services.retrieval.types.document import NewDocument
 
 from .ingesting import Ingest, ingesting, written
 
@@ -151,7 +151,7 @@ async def test_progress_comes_now_and_then(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_a_cancelled_table_keeps_whole_rows_and_can_be_gone_on_with(tmp_path: Path) -> None:
-    class Slow(FakeEngine):
+    class Slow(FakeRetrievalEngine):
         puts = 0
         reached = asyncio.Event()
 

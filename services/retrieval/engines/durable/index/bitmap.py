@@ -10,7 +10,7 @@ _LEAST_BYTES = 128
 _SPARSE = 16
 
 
-class Members:
+class Bitmap:
     """Numbers from 0 up. Not for several threads at once, but for reading."""
 
     def __init__(self, numbers: Numbers | None = None) -> None:
@@ -47,10 +47,10 @@ class Members:
         """All of them, ascending."""
         return np.flatnonzero(np.unpackbits(self.bits, bitorder="little")).astype(np.int64)
 
-    def among(self, numbers: Numbers) -> "Members":
+    def among(self, numbers: Numbers) -> "Bitmap":
         """Those of the numbers that are in."""
         asked = _packed(numbers)[: len(self.bits)]
-        found = Members()
+        found = Bitmap()
         found.bits = asked & self.bits[: len(asked)]
         found._count = int(np.bitwise_count(found.bits).sum())
         return found

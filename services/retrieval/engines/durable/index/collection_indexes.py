@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from citemesh.errors import PreconditionFailed
-from services.retrieval.engine import Vector
 from services.retrieval.engines.durable.index import snapshot
 from services.retrieval.engines.durable.index.kinds import IndexChoice
 from services.retrieval.engines.durable.index.segment import Segment
@@ -19,6 +18,7 @@ from services.retrieval.engines.durable.store import changes
 from services.retrieval.engines.durable.store.schema import store_id
 from services.retrieval.engines.durable.store.tables import collections, vectors
 from services.retrieval.engines.durable.store.tables.collections import Row
+from services.retrieval.types.chunk import Vector
 
 log = logging.getLogger(__name__)
 _COMPACT_SHARE = 0.1
@@ -59,7 +59,7 @@ class Kept:
     followed: int = 0
 
 
-class IndexKeeper:
+class CollectionIndexes:
     """The indexes of all collections. `load`, `apply` and `forget` run in the store's writer thread alone."""
 
     def __init__(self, directory: Path, snapshot_after: int, choice: IndexChoice) -> None:

@@ -11,10 +11,10 @@ from typing import Protocol, TypeVar
 
 import faiss
 
-from services.retrieval.engine import Vector
 from services.retrieval.engines.durable.index.bitmap import Numbers
-from services.retrieval.engines.durable.index.collection_indexes import IndexKeeper, Kept
+from services.retrieval.engines.durable.index.collection_indexes import CollectionIndexes, Kept
 from services.retrieval.engines.durable.store.tables import vectors
+from services.retrieval.types.chunk import Vector
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -31,16 +31,16 @@ class Reads(Protocol):
         """What the work returned."""
 
 
-class IndexTender:
-    """One thread of low priority for all indexes of a keeper.
+class IndexMaintenance:
+    """One thread of low priority for the indexes of all collections.
 
     Args:
         read: reads the store.
         threads: processor threads that building an index takes.
     """
 
-    def __init__(self, keeper: IndexKeeper, read: Reads, threads: int = 1) -> None:
-        self._keeper = keeper
+    def __init__(self, indexes: CollectionIndexes, read: Reads, threads: int = 1) -> None:
+        self._indexes = indexes
         self._read = read
         self._threads = threads
         self._wake = threading.Event()
@@ -48,11 +48,11 @@ class IndexTender:
         self._rounds = threading.Condition()
         self._idle_rounds = 0
         self._failed_at: dict[int, float] = {}
-        self._thread = threading.Thread(target=self._run, name="index-tender", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="index-maintenance", daemon=True)
 
     def start(self) -> None:
         """Begins."""
-        self._keeper.changed = self._wake.set
+        self._indexes.changed = self._wake.set
         self._thread.start()
 
     def stop(self) -> None:
@@ -75,7 +75,7 @@ class IndexTender:
     def _run(self) -> None:
         _be_modest(self._threads)
         while not self._stopping.is_set():
-            busy = [self._tend(kept) for kept in self._keeper.all()]
+            busy = [self._tend(kept) for kept in self._indexes.all()]
             if any(busy):
                 continue
             with self._rounds:
@@ -97,13 +97,13 @@ class IndexTender:
             return False
 
     def _tended(self, kept: Kept) -> bool:
-        wanted = self._keeper.wanted(kept)
+        wanted = self._indexes.wanted(kept)
         if wanted:
             self._rebuild(kept, wanted)
-        elif kept.index.unmoved >= self._keeper.choice.move_from:
+        elif kept.index.unmoved >= self._indexes.choice.move_from:
             kept.index.move(self._stopping.is_set)
-        elif kept.unsaved >= self._keeper.snapshot_after:
-            self._keeper.save(kept, self._read)
+        elif kept.unsaved >= self._indexes.snapshot_after:
+            self._indexes.save(kept, self._read)
         else:
             return False
         return True
@@ -111,7 +111,7 @@ class IndexTender:
     def _rebuild(self, kept: Kept, kind: str) -> None:
         started, before = time.monotonic(), kept.index.kind
         if kept.index.rebuild(kind, lambda numbers: self._vectors(kept, numbers), self._stopping.is_set):
-            kept.unsaved = max(kept.unsaved, self._keeper.snapshot_after)
+            kept.unsaved = max(kept.unsaved, self._indexes.snapshot_after)
             took = time.monotonic() - started
             log.info("the index of collection %r: %s to %s in %.1f s", kept.row.name, before, kind, took)
 

@@ -6,16 +6,16 @@ from collections import OrderedDict
 
 import numpy as np
 
-from services.retrieval.engine import Vector
 from services.retrieval.engines.durable.index.vectors import VectorIndex
 from services.retrieval.engines.durable.store.tables import vectors
 from services.retrieval.engines.durable.store.tables.collections import Row
+from services.retrieval.types.chunk import Vector
 
 DRAWN = 256
 _COLLECTIONS = 64
 
 
-class Drawn:
+class VectorSample:
     """Draws anew when a collection has changed in size by half; vectors that were deleted since may be among them."""
 
     def __init__(self) -> None:

@@ -13,15 +13,15 @@ from concurrent.futures import ThreadPoolExecutor
 import faiss
 import numpy as np
 
-from services.retrieval.engine import Vector
 from services.retrieval.engines.durable.index.bitmap import Numbers
+from services.retrieval.types.chunk import Vector
 
 Nearest = tuple[Vector, Numbers]
 SLICE = 16
 """Vectors of a slice: some milliseconds of work, so that handing it over costs little beside it."""
 
 
-class Spread:
+class SearchThreads:
     """Threads that help whoever searches. May be used by several at once, and again after it was closed.
 
     Args:
@@ -74,7 +74,7 @@ class Spread:
             return self._helpers
 
 
-ALONE = Spread(1)
+ALONE = SearchThreads(1)
 
 
 def _alone() -> None:

@@ -6,9 +6,9 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from services.retrieval.engine import Vector
-from services.retrieval.engines.durable.index.bitmap import Members, Numbers
+from services.retrieval.engines.durable.index.bitmap import Bitmap, Numbers
 from services.retrieval.engines.durable.index.kinds import IndexChoice, make
+from services.retrieval.types.chunk import Vector
 
 EXACT_SHARE = 0.2
 """Share of the vectors up to which a filter is answered exactly: a graph finds too few of a small share."""
@@ -62,7 +62,7 @@ class Segment:
         found: Vector = self._inner.reconstruct_n(start, count)
         return found
 
-    def search(self, rows: Vector, limit: int, among: Members | None = None) -> _Found:
+    def search(self, rows: Vector, limit: int, among: Bitmap | None = None) -> _Found:
         """Scores and numbers, each of shape (rows, limit), best first; -1 where there are no more.
 
         Comes back short only where `among` has no more: what a graph or lists miss is searched for exactly.
@@ -78,7 +78,7 @@ class Segment:
             return self._exhaustive(rows, limit, among)
         return scores, numbers
 
-    def _exhaustive(self, rows: Vector, limit: int, among: Members | None) -> _Found:
+    def _exhaustive(self, rows: Vector, limit: int, among: Bitmap | None) -> _Found:
         if self._storage is None:
             found = self.index.search(rows, limit, params=self._parameters(limit, among, thorough=True))
             return found[0], found[1]
@@ -90,7 +90,7 @@ class Segment:
         known = faiss.rev_swig_ptr(self.index.id_map.data(), len(self))
         return np.where(places < 0, -1, known[places])
 
-    def _parameters(self, limit: int, among: Members | None, thorough: bool) -> Any:
+    def _parameters(self, limit: int, among: Bitmap | None, thorough: bool) -> Any:
         selector = None if among is None else among.selector()
         if _is_graph(self._inner):
             wide = max(self._choice.candidates(len(self)), limit) * (1 if among is None else 2)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from services.retrieval.engine import Vector
-from services.retrieval.engines.durable.index.bitmap import Members, Numbers
+from services.retrieval.engines.durable.index.bitmap import Bitmap, Numbers
 from services.retrieval.engines.durable.index.kinds import IndexChoice, training_for
 from services.retrieval.engines.durable.index.rwlock import ReadWriteLock
-from services.retrieval.engines.durable.index.search_threads import ALONE, Nearest, Spread
+from services.retrieval.engines.durable.index.search_threads import ALONE, Nearest, SearchThreads
 from services.retrieval.engines.durable.index.segment import Segment
+from services.retrieval.types.chunk import Vector
 
 ReadVectors = Callable[[Numbers], Iterator[tuple[Numbers, Vector]]]
 """Reads vectors by their numbers from the store, in portions; those that are gone are missing."""
@@ -46,7 +46,7 @@ class VectorIndex:
         self.dimension = dimension
         self._choice = choice or IndexChoice()
         self._parts = _Parts(main or self._flat(), self._flat())
-        self._living = Members(self._parts.main.numbers())
+        self._living = Bitmap(self._parts.main.numbers())
         self._lock = ReadWriteLock()
         self._changing = threading.Lock()
         self._journal: list[Numbers] | None = None
@@ -93,11 +93,11 @@ class VectorIndex:
         return self.search_many(vector.reshape(1, -1), limit, allowed)[0]
 
     def search_many(
-        self, vectors: Vector, limit: int, allowed: Numbers | None = None, spread: Spread = ALONE
+        self, vectors: Vector, limit: int, allowed: Numbers | None = None, threads: SearchThreads = ALONE
     ) -> list[dict[int, float]]:
         """The same for each of several vectors, of shape (n, dimension), in one pass that may be shared out."""
         rows = np.ascontiguousarray(vectors, dtype=np.float32)
-        shared = ALONE if self._choice.gpu else spread
+        shared = ALONE if self._choice.gpu else threads
         with self._lock.reading():
             among = self._among(allowed)
             parts = self._parts.all() if among is None or len(among) else []
@@ -183,7 +183,7 @@ class VectorIndex:
         with self._changing:
             work(self._parts.main)
 
-    def _among(self, allowed: Numbers | None) -> Members | None:
+    def _among(self, allowed: Numbers | None) -> Bitmap | None:
         """What may be answered; None for all."""
         if allowed is not None:
             return self._living.among(allowed)
@@ -193,9 +193,9 @@ class VectorIndex:
         return Segment.empty("flat", self.dimension, self._choice)
 
 
-def _found(part: Segment, rows: Vector, limit: int, among: Members | None, spread: Spread) -> Nearest:
+def _found(part: Segment, rows: Vector, limit: int, among: Bitmap | None, threads: SearchThreads) -> Nearest:
     most = min(limit, len(part))
-    return spread.search(lambda some: part.search(some, most, among), rows)
+    return threads.search(lambda some: part.search(some, most, among), rows)
 
 
 def _train(made: Segment, numbers: Numbers, read: ReadVectors) -> None:

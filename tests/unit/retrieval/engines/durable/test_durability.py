@@ -12,11 +12,13 @@ import pytest
 
 from bench.crashing.killing import kill_again_and_again
 from citemesh.errors import DataLoss, PreconditionFailed, Unavailable
-from services.retrieval.engine import Engine, Filter, Found, Mode, Results
+from services.retrieval.engine import RetrievalEngine
 from services.retrieval.engines.durable.engine import DurableEngine
 from services.retrieval.engines.durable.index.kinds import IndexChoice
 from services.retrieval.engines.durable.store import schema
 from services.retrieval.engines.durable.store.tables import documents
+from services.retrieval.types.query import Filter, Mode
+from services.retrieval.types.results import FoundChunk, Results
 from tests.contract.retrieval_engines import EMBEDDING, ids_of, new_document, opened, query_for, search
 
 KILLS = 20
@@ -54,7 +56,7 @@ async def test_kill_at_any_instant_loses_nothing_acknowledged(tmp_path: Path) ->
     assert max(outcome.open_s) < 5
 
 
-async def all_of(engine: Engine, name: str) -> Sequence[Found]:
+async def all_of(engine: RetrievalEngine, name: str) -> Sequence[FoundChunk]:
     """All chunks of a document that the index finds."""
     chosen = Filter(document_ids=[name])
     return (await search(engine, "word", "dense", 1000, chosen=chosen, keep_duplicates=True)).found
@@ -73,7 +75,7 @@ async def fill(directory: Path, count: int = 30, start: int = 0) -> None:
             await engine.put(new_document(f"number {n} has word{n}", f"d{n}"))
 
 
-async def put_many(engine: Engine, count: int) -> None:
+async def put_many(engine: RetrievalEngine, count: int) -> None:
     for n in range(count):
         await engine.put(new_document(f"number {n} " * 200, f"d{n}"))
 

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.retrieval.engine import Vector
 from services.retrieval.engines.durable.index import snapshot
-from services.retrieval.engines.durable.index.bitmap import Members, Numbers
+from services.retrieval.engines.durable.index.bitmap import Bitmap, Numbers
 from services.retrieval.engines.durable.index.kinds import IndexChoice
 from services.retrieval.engines.durable.index.rwlock import ReadWriteLock
 from services.retrieval.engines.durable.index.vectors import ReadVectors, VectorIndex
+from services.retrieval.types.chunk import Vector
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ NUMBERS = st.sets(st.integers(0, 5000), max_size=60)
 
 @given(NUMBERS, NUMBERS, NUMBERS)
 def test_members_are_a_set_of_numbers(added: set[int], removed: set[int], asked: set[int]) -> None:
-    members, expected = Members(), set[int]()
+    members, expected = Bitmap(), set[int]()
     for numbers in (added, asked, added):
         members.add(array(numbers))
         expected |= numbers

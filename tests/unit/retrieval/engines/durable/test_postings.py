@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from services.retrieval.engine import Filter
 from services.retrieval.engines.durable.engine import DurableEngine
 from services.retrieval.engines.durable.store.tables.postings import Postings
 from services.retrieval.search import lexical
+from services.retrieval.types.query import Filter
 from tests.contract.retrieval_engines import EMBEDDING, ids_of, new_document, search
 
 

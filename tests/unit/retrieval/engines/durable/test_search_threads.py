@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from services.retrieval.engine import Vector
 from services.retrieval.engines.durable.index.kinds import IndexChoice
-from services.retrieval.engines.durable.index.search_threads import ALONE, SLICE, Nearest, Spread
+from services.retrieval.engines.durable.index.search_threads import ALONE, SLICE, Nearest, SearchThreads
 from services.retrieval.engines.durable.index.vectors import VectorIndex
+from services.retrieval.types.chunk import Vector
 
 
 def work(rows: Vector) -> Nearest:
@@ -22,7 +22,7 @@ def rows(count: int) -> Vector:
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_answers_come_in_the_order_of_the_rows(threads: int) -> None:
-    spread = Spread(threads)
+    spread = SearchThreads(threads)
     for count in (1, SLICE, SLICE + 1, 10 * SLICE - 1):
         scores, numbers = spread.search(work, rows(count))
         assert scores.ravel().tolist() == [2 * n for n in range(count)]
@@ -45,7 +45,7 @@ def test_who_is_held_up_holds_up_one_slice_alone() -> None:
                 others.set()
         return work(some)
 
-    spread = Spread(2)
+    spread = SearchThreads(2)
     assert len(spread.search(uneven, rows(8 * SLICE))[0]) == 8 * SLICE
     spread.close()
 
@@ -57,7 +57,7 @@ def test_a_failure_is_told_and_ends_the_rest() -> None:
         seen.append(some)
         raise ValueError("no such dimension")
 
-    spread = Spread(3)
+    spread = SearchThreads(3)
     with pytest.raises(ValueError, match="dimension"):
         spread.search(failing, rows(100 * SLICE))
     assert len(seen) <= 3
@@ -66,7 +66,7 @@ def test_a_failure_is_told_and_ends_the_rest() -> None:
 
 
 def test_several_share_the_threads() -> None:
-    spread = Spread(3)
+    spread = SearchThreads(3)
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda count: len(spread.search(work, rows(count))[0]), range(100, 140)))
     assert found == list(range(100, 140))
@@ -77,7 +77,7 @@ def test_several_share_the_threads() -> None:
 def test_an_index_answers_the_same_however_it_is_shared_out(kind: str) -> None:
     chance = np.random.default_rng(3)
     vectors = chance.standard_normal((2000, 8)).astype(np.float32)
-    index, spread = VectorIndex(8, IndexChoice()), Spread(3)
+    index, spread = VectorIndex(8, IndexChoice()), SearchThreads(3)
     index.change(np.arange(2000, dtype=np.int64), vectors, range(100))
     index.rebuild(kind, lambda numbers: iter([(numbers, vectors[numbers])]))
     asked = chance.standard_normal((70, 8)).astype(np.float32)

@@ -14,15 +14,16 @@ import pytest
 from citemesh.errors import DataLoss, NotFound, PreconditionFailed
 from citemesh.models.manifest import sha256_of
 from services.retrieval import restore as command
-from services.retrieval.engine import Copied, Engine
+from services.retrieval.engine import RetrievalEngine
 from services.retrieval.engines.durable.engine import DurableEngine
 from services.retrieval.engines.durable.store import schema
 from services.retrieval.engines.durable.store.backup import manifest
 from services.retrieval.engines.durable.store.backup.restore import restore, verify
+from services.retrieval.types.collection import Copied
 from tests.contract.retrieval_engines import EMBEDDING, ids_of, new_document, opened, search
 
 
-async def fill(engine: Engine) -> None:
+async def fill(engine: RetrievalEngine) -> None:
     await engine.create("notes", EMBEDDING)
     for n in range(12):
         collection = "notes" if n % 3 == 0 else "default"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from citemesh.errors import PreconditionFailed, Unavailable
-from services.retrieval.engine import Engine
+from services.retrieval.engine import RetrievalEngine
 from services.retrieval.engines.durable.engine import DurableEngine
 from tests.contract.retrieval_engines import ids_of, new_document, opened, search
 
@@ -29,7 +29,7 @@ def small_disk(path: Path, mebibytes: int) -> Iterator[None]:
         subprocess.run(["umount", str(path)], check=True)
 
 
-async def fill_up(engine: Engine) -> int:
+async def fill_up(engine: RetrievalEngine) -> int:
     """Puts documents until the disk is full; returns how many were acknowledged."""
     for put in range(5000):
         try:

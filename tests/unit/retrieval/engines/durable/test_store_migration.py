@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from services.retrieval.engine import Condition, Filter
 from services.retrieval.engines.durable.engine import DurableEngine
 from services.retrieval.engines.durable.store import migrate, schema
 from services.retrieval.search import lexical
+from services.retrieval.types.query import Condition, Filter
 from tests.contract.retrieval_engines import EMBEDDING, ids_of, new_document, opened, search
 
 VERSION_1 = """

@@ -6,39 +6,40 @@ from pathlib import Path
 
 import pytest
 
-from services.retrieval.engine import Engine, Filter
+from services.retrieval.engine import RetrievalEngine
 from services.retrieval.engines.durable.engine import DurableEngine
+from services.retrieval.types.query import Filter
 from tests.contract.retrieval_engines import new_document, opened, search
 
 GROWING = ("documents", "d", "chunks", "k", "vectors", "texts", "tokens")
-Step = Callable[[Engine], Awaitable[object]]
+Step = Callable[[RetrievalEngine], Awaitable[object]]
 
 
-async def put(engine: Engine) -> object:
+async def put(engine: RetrievalEngine) -> object:
     return await engine.put(new_document("another text", "d1"))
 
 
-async def put_row(engine: Engine) -> object:
+async def put_row(engine: RetrievalEngine) -> object:
     return await engine.put(new_document("a row", "t#1", table_id="t"))
 
 
-async def delete(engine: Engine) -> object:
+async def delete(engine: RetrievalEngine) -> object:
     return await engine.delete("default", ["d1", "nobody", "t"])
 
 
-async def read(engine: Engine) -> object:
+async def read(engine: RetrievalEngine) -> object:
     return await engine.document("default", "d2")
 
 
-async def page(engine: Engine) -> object:
+async def page(engine: RetrievalEngine) -> object:
     return await engine.documents("default", "d1", 2)
 
 
-async def find(engine: Engine) -> object:
+async def find(engine: RetrievalEngine) -> object:
     return await search(engine, "text", "hybrid", 3)
 
 
-async def find_by_name(engine: Engine) -> object:
+async def find_by_name(engine: RetrievalEngine) -> object:
     return await search(engine, "text", "dense", 3, chosen=Filter(document_ids=["d2"]))
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 pytest.importorskip("pymilvus")
 
-from services.retrieval.engine import Condition, Filter
 from services.retrieval.engines.milvus.filter import expression, key
 from services.retrieval.engines.milvus.rows import asked, indexed
+from services.retrieval.types.query import Condition, Filter
 
 PLAIN = re.compile(
     r"""(?:[()\[\], ]|and|not|is null|is|null|array_contains_any|tags|numbers|texts|published|>=|<=|<|-?[\d.e+-]+|inf"""

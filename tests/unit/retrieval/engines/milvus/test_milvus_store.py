@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from citemesh.errors import DeadlineExceeded, InvalidInput, NotFound, NotSupported, PreconditionFailed, Unavailable
-from services.retrieval.engine import TokenVectors
+from services.retrieval.types.chunk import TokenVectors
 from tests.contract.retrieval_engines import EMBEDDING, OTHER, ids_of, new_document, search
 
 pymilvus = pytest.importorskip("pymilvus")

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from citemesh.errors import PreconditionFailed
 from citemesh.models.manifest import sha256_of
-from services.retrieval.engine import Copied
 from services.retrieval.engines.durable.store import changes, schema
 from services.retrieval.engines.durable.store.backup import manifest
 from services.retrieval.engines.durable.store.backup.manifest import Held, Manifest
 from services.retrieval.engines.durable.store.faults import translated
 from services.retrieval.engines.durable.store.tables import collections
+from services.retrieval.types.collection import Copied
 
 _UNFINISHED = ".unfinished-"
 

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from services.retrieval.engine import NOWHERE, Chunk, DocumentInfo, Filter, NewDocument, Place, Vector, reference
 from services.retrieval.engines.durable.store.tables import documents, signatures, tokens, vectors, words
 from services.retrieval.engines.durable.store.tables.filters import where
 from services.retrieval.engines.durable.store.tables.number_list import listed
 from services.retrieval.engines.durable.store.tables.vectors import Numbers, numbers_from
+from services.retrieval.types.chunk import NOWHERE, Chunk, Place, Vector
+from services.retrieval.types.document import DocumentInfo, NewDocument, reference
+from services.retrieval.types.query import Filter
 
 _COLUMNS = "k.id, k.chunk_id, k.start, k.end, k.page, k.headings, k.text"
 _LISTED = "FROM json_each(?) j CROSS JOIN chunks k ON k.id = j.value"

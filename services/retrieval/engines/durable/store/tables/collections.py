@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from citemesh.errors import AlreadyExists, NotFound
-from services.retrieval.engine import CollectionInfo, Embedding
 from services.retrieval.engines.durable.store.schema import create_lexicon, drop_lexicon
-from services.retrieval.mismatch import mismatch
+from services.retrieval.types.collection import CollectionInfo, Embedding, model_mismatch
 
 _COLUMNS = "SELECT name, model, digest, dimension, documents, chunks, created_at, unreadable FROM collections"
 _NAMED_IN_ERRORS = 20
@@ -98,7 +97,7 @@ def page(connection: sqlite3.Connection, after: str, limit: int) -> tuple[Collec
 def require(row: Row, embedding: Embedding) -> None:
     """Raises PreconditionFailed where a collection was made for another embedding."""
     if row.embedding != embedding:
-        raise mismatch(row.name, row.embedding, embedding)
+        raise model_mismatch(row.name, row.embedding, embedding)
 
 
 def _existing(connection: sqlite3.Connection) -> str:

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from citemesh.errors import NotFound
-from services.retrieval.engine import DocumentInfo, NewDocument
 from services.retrieval.engines.durable.store.schema import lexicon
 from services.retrieval.engines.durable.store.tables.number_list import listed
 from services.retrieval.search.domains import domain
 from services.retrieval.search.numbers import number_of
+from services.retrieval.types.document import DocumentInfo, NewDocument
 
 COLUMNS = """d.id, d.document_id, c.name, d.title, d.uri, d.source_type, d.language, d.content_sha256, d.size_bytes,
 d.characters, d.chunks, d.pages, d.table_id, d.ingested_at, d.published_at"""

@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from services.retrieval.engine import Condition, Filter
 from services.retrieval.search.domains import suffix
+from services.retrieval.types.query import Condition, Filter
 
 _SIDE_BY_SIDE = 32
 

@@ -3,9 +3,9 @@
 import sqlite3
 from collections.abc import Sequence
 
-from services.retrieval.engine import NewDocument
 from services.retrieval.engines.durable.store.tables.number_list import listed
 from services.retrieval.search import near_duplicates
+from services.retrieval.types.document import NewDocument
 
 
 def of_document(document: NewDocument) -> list[bytes]:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from services.retrieval.engine import Chunk, TokenIds, TokenVectors
 from services.retrieval.engines.durable.store.tables.number_list import listed
+from services.retrieval.types.chunk import Chunk, TokenIds, TokenVectors
 
 
 def insert(connection: sqlite3.Connection, numbers: Sequence[int], chunks: Sequence[Chunk]) -> None:

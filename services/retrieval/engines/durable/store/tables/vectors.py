@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from services.retrieval.engine import NewDocument, Vector
+from services.retrieval.types.chunk import Vector
+from services.retrieval.types.document import NewDocument
 
 Numbers = NDArray[np.int64]
 READ_AT_ONCE = 1024

@@ -4,10 +4,11 @@ import json
 import sqlite3
 from collections.abc import Sequence
 
-from services.retrieval.engine import Filter, NewDocument
 from services.retrieval.engines.durable.store.schema import lexicon
 from services.retrieval.engines.durable.store.tables.filters import where
 from services.retrieval.search import lexical
+from services.retrieval.types.document import NewDocument
+from services.retrieval.types.query import Filter
 
 Words = tuple[str, str]
 
