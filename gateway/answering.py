@@ -10,11 +10,11 @@ from citemesh.client.types import AskEvent, Question, SearchFilter, Source
 from citemesh.errors import DeadlineExceeded, InvalidInput
 from citemesh.kit import call_context
 from gateway.admission.router import Admission, Priority
+from gateway.query.answers.stream import events
+from gateway.query.answers.transcript import Emit
 from gateway.query.deadline import Deadline
 from gateway.query.flow import Flow
 from gateway.query.question import check, check_text
-from gateway.query.stream import events
-from gateway.query.transcript import Emit
 from gateway.threads.owner import current_owner
 
 MOST_RESULTS = 100

@@ -6,21 +6,21 @@ from citemesh.client import Mesh
 from citemesh.client.types import Judge, Question
 from citemesh.errors import NotSupported
 from citemesh.kit.settings import load
+from gateway.query.answers.transcript import Transcript
 from gateway.query.deadline import Deadline
-from gateway.query.find import Ranker
 from gateway.query.flow import nowhere
-from gateway.query.gather import Gatherer
-from gateway.query.models import Models
-from gateway.query.plan import Plan
-from gateway.query.planning.bridge import Bridge
-from gateway.query.planning.by_model import ByModel
-from gateway.query.planning.planner import Planner, SingleShot
+from gateway.query.generate.models import Models
+from gateway.query.generate.structured import Structured
+from gateway.query.plan.bridge import Bridge
+from gateway.query.plan.model_planner import ByModel
+from gateway.query.plan.plan import Plan
+from gateway.query.plan.planner import Planner, SingleShot
 from gateway.query.ports import RerankerPort
+from gateway.query.retrieve.gathering import Gatherer
+from gateway.query.retrieve.ranking import Ranker
+from gateway.query.retrieve.search import Searcher
 from gateway.query.run import Run
-from gateway.query.searching import Searcher
-from gateway.query.structured import Structured
 from gateway.query.telemetry import Steps
-from gateway.query.transcript import Transcript
 from gateway.settings import GatewaySettings
 
 BASE = "single"

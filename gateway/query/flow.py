@@ -7,27 +7,27 @@ from contextlib import suppress
 
 from citemesh.client.types import AskEvent, DoneEvent, FollowUpsEvent, Question, Source, SourcesEvent
 from gateway.query import telemetry
-from gateway.query.cache import AnswerCache
-from gateway.query.compose import Composer
-from gateway.query.context import numbered, to_source
-from gateway.query.conversation import Conversation, ThreadsPort, questions_of
+from gateway.query.answers.cache import AnswerCache
+from gateway.query.answers.replay import Recorder, Replay
+from gateway.query.answers.transcript import Emit, Transcript
 from gateway.query.deadline import Deadline
-from gateway.query.find import Ranker, Ranking
-from gateway.query.gather import Gatherer
+from gateway.query.follow_up.related import Relater, RelatesByRules
+from gateway.query.generate.composer import Composer
+from gateway.query.generate.models import Models
+from gateway.query.history.conversation import Conversation, ThreadsPort, questions_of
 from gateway.query.limits import Limits
-from gateway.query.models import Models
-from gateway.query.plan import first_plan, tidy
-from gateway.query.planning.planner import Planner, SingleShot
+from gateway.query.pack.packing import numbered, to_source
+from gateway.query.plan.plan import first_plan, tidy
+from gateway.query.plan.planner import Planner, SingleShot
+from gateway.query.plan.rewriting import ByRules, Rewriter
+from gateway.query.plan.standalone import Exchange, hints, standalone
 from gateway.query.ports import Upstreams
 from gateway.query.question import check
-from gateway.query.relating import Relater, RelatesByRules
-from gateway.query.replay import Recorder, Replay
-from gateway.query.rewriting import ByRules, Rewriter
+from gateway.query.retrieve.gathering import Gatherer
+from gateway.query.retrieve.ranking import Ranker, Ranking
+from gateway.query.retrieve.search import Searcher
 from gateway.query.run import Run
-from gateway.query.searching import Searcher
-from gateway.query.standalone import Exchange, hints, standalone
 from gateway.query.telemetry import Steps
-from gateway.query.transcript import Emit, Transcript
 from gateway.threads.owner import NOBODY, Owner
 
 

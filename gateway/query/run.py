@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from citemesh.client.types import Model, Question, Source, Usage
-from gateway.query.context import Packed
+from gateway.query.answers.notices import Key, notice
+from gateway.query.answers.transcript import Transcript
 from gateway.query.deadline import Deadline
-from gateway.query.notices import Key, notice
-from gateway.query.plan import Plan
-from gateway.query.searching import Sequences
-from gateway.query.standalone import Exchange
+from gateway.query.pack.packing import Packed
+from gateway.query.pack.token_vectors import TokenVectors
+from gateway.query.plan.plan import Plan
+from gateway.query.plan.standalone import Exchange
+from gateway.query.retrieve.search import Sequences
 from gateway.query.telemetry import Steps
-from gateway.query.transcript import Transcript
-from gateway.query.vectors import TokenVectors
 from gateway.query.wording import speaks_chinese
 from gateway.threads.owner import NOBODY, Owner
 

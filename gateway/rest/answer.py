@@ -14,7 +14,7 @@ from citemesh.client.types import (
     Source,
     SourcesEvent,
 )
-from gateway.query.context import documents
+from gateway.query.pack.packing import documents
 from gateway.rest.render import source
 from gateway.rest.weave import Weaver
 

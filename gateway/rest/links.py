@@ -7,7 +7,7 @@ from urllib.parse import quote
 from starlette.requests import Request
 
 from citemesh.client.types import Source
-from gateway.query.context import documents
+from gateway.query.pack.packing import documents
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 

@@ -21,7 +21,7 @@ from citemesh.client.types import (
     Span,
 )
 from citemesh.errors import InvalidInput
-from gateway.query.context import documents
+from gateway.query.pack.packing import documents
 from gateway.query.question import SOURCE_TYPES, check_text
 from gateway.rest.answer import Answer, begin, gather, listed
 from gateway.rest.ask import in_words_of, renamed

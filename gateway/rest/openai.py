@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, Response
 
 from citemesh.client.types import AskEvent, DoneEvent, Question, SourcesEvent
 from citemesh.errors import InvalidInput
-from gateway.query.context import documents
+from gateway.query.pack.packing import documents
 from gateway.rest.answer import Answer, begin, gather, listed
 from gateway.rest.ask import in_words_of
 from gateway.rest.body import read_object

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from citemesh.errors import InvalidInput
-from gateway.query.context import documents
+from gateway.query.pack.packing import documents
 from gateway.rest.endpoint import Endpoint
 from gateway.rest.errors import Problem
 from gateway.rest.fields import Fields

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import pytest
 
 from citemesh.errors import Unavailable
-from gateway.query.context import Scored
-from gateway.query.models import Models
-from gateway.query.planning.by_model import ByModel, told
-from gateway.query.planning.planner import Finding, SingleShot
-from gateway.query.relating import RelatesByModel, RelatesByRules
-from gateway.query.rewriting import ByModel as RewritesByModel
-from gateway.query.standalone import Exchange
-from gateway.query.structured import Structured, plain
+from gateway.query.follow_up.related import RelatesByModel, RelatesByRules
+from gateway.query.generate.models import Models
+from gateway.query.generate.structured import Structured, plain
+from gateway.query.pack.packing import Scored
+from gateway.query.plan.model_planner import ByModel, told
+from gateway.query.plan.planner import Finding, SingleShot
+from gateway.query.plan.rewriting import ByModel as RewritesByModel
+from gateway.query.plan.standalone import Exchange
 from tests.unit.gateway.fakes import FakeGeneration, Mesh, passage, text_of
 
 ASKED = "Who led the society which published the Journal of Reading?"

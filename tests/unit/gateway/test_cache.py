@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from citemesh.client.types import AskEvent, DoneEvent, PlanEvent, Question, SearchFilter, SourcesEvent, Usage
 from citemesh.errors import NotFound, PermissionDenied, Unavailable
-from gateway.query.cache import AnswerCache, normal
+from gateway.query.answers.cache import AnswerCache, normal
 from gateway.query.deadline import Deadline
 from gateway.query.flow import Flow
 from gateway.threads.owner import Owner

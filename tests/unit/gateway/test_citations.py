@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citemesh.client.types import Source
-from gateway.query.citations import Checker, Claim
-from gateway.query.clauses import MOST, clauses
-from gateway.query.context import Scored, numbered, to_source
-from gateway.query.contrary import contrary
+from gateway.query.answers.transcript import Transcript
+from gateway.query.cite.citations import Checker, Claim
+from gateway.query.cite.clauses import MOST, clauses
+from gateway.query.cite.contradiction import contrary
 from gateway.query.flow import nowhere
+from gateway.query.pack.packing import Scored, numbered, to_source
 from gateway.query.sentences import split
-from gateway.query.transcript import Transcript
 from tests.unit.gateway.asking import ask
 from tests.unit.gateway.fakes import FakeGeneration, FakeRetrieval, Mesh, citations_of, passage
 

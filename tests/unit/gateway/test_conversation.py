@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from citemesh.client.types import Question
 from citemesh.errors import NotSupported, PreconditionFailed, Unavailable
 from gateway.query.flow import Flow
-from gateway.query.past import recent, tokens, told
-from gateway.query.standalone import Exchange, standalone
+from gateway.query.history.turns import recent, tokens, told
+from gateway.query.plan.standalone import Exchange, standalone
 from gateway.threads.owner import Owner
 from gateway.threads.turn import Thread, Turn
 from tests.unit.gateway.asking import ASKED, said_by

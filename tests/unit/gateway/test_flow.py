@@ -23,10 +23,10 @@ from citemesh.errors import (
     PreconditionFailed,
     Unavailable,
 )
+from gateway.query.answers.stream import events
 from gateway.query.deadline import Deadline
 from gateway.query.flow import Flow
 from gateway.query.limits import Limits
-from gateway.query.stream import events
 from tests.unit.gateway.asking import ASKED, ask
 from tests.unit.gateway.fakes import (
     DIGEST,

@@ -3,8 +3,8 @@
 import pytest
 
 from citemesh.client.types import FollowUpsEvent, Passage, Question
-from gateway.query.context import Scored, to_source
-from gateway.query.followups import related
+from gateway.query.follow_up.rules import related
+from gateway.query.pack.packing import Scored, to_source
 from tests.unit.gateway.asking import ASKED, ask
 from tests.unit.gateway.fakes import FakeRetrieval, Mesh, passage
 

@@ -8,11 +8,11 @@ import pytest
 
 from citemesh.client.types import Judge, Passage, Question
 from citemesh.errors import NotSupported, Unavailable
-from gateway.query import judges
 from gateway.query.deadline import Deadline
-from gateway.query.find import by_search
 from gateway.query.flow import Flow
-from gateway.query.judges import Judges
+from gateway.query.retrieve import reranker_share
+from gateway.query.retrieve.ranking import by_search
+from gateway.query.retrieve.reranker_share import Judges
 from tests.unit.gateway.asking import ASKED, said_by
 from tests.unit.gateway.fakes import LIMITS, PASSAGES, FakeReranker, FakeRetrieval, Mesh, answer_of, done_of, sources_of
 
@@ -82,7 +82,7 @@ async def test_a_reranker_that_is_configured_anew_is_used(monkeypatch: pytest.Mo
     flow = Flow(mesh.services, LIMITS)
     await said_by(flow, "What runs at 40 bar?")
     mesh.reranker.judge = CROSS
-    monkeypatch.setattr(judges, "KEEP_S", -1.0)  # as if the time had passed: what is learned now is old at once
+    monkeypatch.setattr(reranker_share, "KEEP_S", -1.0)  # as if the time had passed: what is learned now is old at once
     flow._gatherer._ranker._judges.forget()
     await said_by(flow, "What was built in 1987?")
     mesh.reranker.judge = LATE
@@ -108,7 +108,7 @@ async def test_one_that_fails_is_asked_anew_and_one_that_is_silent_is_not_waited
             await asyncio.Event().wait()
             return LATE
 
-    monkeypatch.setattr(judges, "WAIT_S", 0.01)
+    monkeypatch.setattr(reranker_share, "WAIT_S", 0.01)
     assert await Judges(Silent()).get() is None
 
 
@@ -119,10 +119,10 @@ async def test_what_is_known_is_kept_for_a_while() -> None:
     assert await kept.get() is None
     reranker.judge = LATE
     assert await kept.get() is None
-    now[0] += judges.UNKNOWN_S + 0.1
+    now[0] += reranker_share.UNKNOWN_S + 0.1
     assert await kept.get() == LATE
     reranker.judge = CROSS
-    now[0] += judges.KEEP_S
+    now[0] += reranker_share.KEEP_S
     assert await kept.get() == LATE
     now[0] += 0.1
     assert await kept.get() == CROSS

@@ -2,8 +2,8 @@
 
 import pytest
 
+from gateway.query.generate.repetition import LoopWatch
 from gateway.query.language import script_of
-from gateway.query.loops import LoopWatch
 
 
 def loops(deltas: list[str]) -> bool:

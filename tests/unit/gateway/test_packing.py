@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citemesh.client.types import Passage, Question
-from gateway.query.context import Scored
-from gateway.query.diverse import diverse
-from gateway.query.edges import edges_first
 from gateway.query.limits import Limits
+from gateway.query.pack.diversity import diverse
+from gateway.query.pack.packing import Scored
+from gateway.query.pack.passage_order import edges_first
 from tests.unit.gateway.asking import ASKED, ask
 from tests.unit.gateway.fakes import FakeRetrieval, Mesh, assert_sound, passage, sources_of, text_of
 

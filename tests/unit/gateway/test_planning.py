@@ -7,13 +7,13 @@ import pytest
 
 from citemesh.client.types import PlanEvent, Question, Search, SearchAnswer, SearchEvent
 from citemesh.errors import Unavailable
-from gateway.query.context import Scored
 from gateway.query.flow import Flow
 from gateway.query.limits import Limits
-from gateway.query.planning.bridge import Bridge, is_question, need
-from gateway.query.planning.planner import Finding, Planner, SingleShot
-from gateway.query.planning.weave import LEAD, woven
-from gateway.query.standalone import Exchange
+from gateway.query.pack.packing import Scored
+from gateway.query.plan.bridge import Bridge, is_question, need
+from gateway.query.plan.planner import Finding, Planner, SingleShot
+from gateway.query.plan.standalone import Exchange
+from gateway.query.retrieve.merge_hops import LEAD, woven
 from tests.unit.gateway.asking import said_by
 from tests.unit.gateway.fakes import LIMITS, FakeRetrieval, Mesh, assert_sound, done_of, passage, share, sources_of
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from bench.retrieving.chinese import CASES, LATER, Case
 from citemesh.client.types import Passage
-from gateway.query.context import Scored
-from gateway.query.planning.bridge import Bridge
-from gateway.query.planning.bridge_unspaced import is_layered, queries
-from gateway.query.planning.planner import Finding
-from gateway.query.planning.unspaced import asks, is_unspaced, marked, pairs, stretches, without
-from gateway.query.planning.weave import woven
+from gateway.query.pack.packing import Scored
+from gateway.query.plan.bridge import Bridge
+from gateway.query.plan.bridge_unspaced import is_layered, queries
+from gateway.query.plan.planner import Finding
+from gateway.query.plan.unspaced import asks, is_unspaced, marked, pairs, stretches, without
+from gateway.query.retrieve.merge_hops import woven
 from services.retrieval.search.lexical import query_words, words
 from tests.unit.gateway.fakes import passage
 

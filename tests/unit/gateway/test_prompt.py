@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citemesh.errors import PreconditionFailed
-from gateway.query.prompt import MARKS, Templates, fixed_parts
+from gateway.query.pack.prompt import MARKS, Templates, fixed_parts
 from tests.unit.gateway.fakes import CONTROLS, DIGEST, FakeTokenizer, ids_of, text_of
 
 IDS = st.lists(st.integers(100, 110), min_size=1, max_size=8).map(tuple)

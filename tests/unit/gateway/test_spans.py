@@ -12,7 +12,8 @@ from citemesh.client.types import Question
 from citemesh.kit import call_context
 from gateway import answering
 from gateway.admission.router import Admission, Priority
-from gateway.query import citations, telemetry
+from gateway.query import telemetry
+from gateway.query.cite import citations
 from gateway.query.flow import Flow
 from gateway.query.limits import Limits
 from tests.unit.gateway.fakes import Mesh, assert_sound

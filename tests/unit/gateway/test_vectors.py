@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from citemesh.client.types import Candidate, Location, Passage, Source, Span
 from citemesh.models.token_vectors import pack, unpack
 from citemesh.models.vector_layout import cut
-from gateway.query.vectors import TokenVectors, bounded
+from gateway.query.pack.token_vectors import TokenVectors, bounded
 
 TEXT = "北京是首都。 It is   large. 😀"
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from citemesh.client.types import AskEvent, DoneEvent, SourcesEvent, Usage
 from citemesh.errors import CiteMeshError
-from gateway.query.cache import AnswerCache, Kept, key_of
-from gateway.query.conversation import questions_of
+from gateway.query.answers.cache import AnswerCache, Kept, key_of
+from gateway.query.answers.notices import Key
+from gateway.query.answers.transcript import Emit
+from gateway.query.generate.models import Models
+from gateway.query.history.conversation import questions_of
 from gateway.query.limits import Limits
-from gateway.query.models import Models
-from gateway.query.notices import Key
+from gateway.query.retrieve.search import Searcher
 from gateway.query.run import Run
-from gateway.query.searching import Searcher
-from gateway.query.transcript import Emit
 
 PASSING: frozenset[Key] = frozenset(
     (

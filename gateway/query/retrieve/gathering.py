@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from citemesh.client.types import SearchEvent
 from citemesh.errors import CiteMeshError
-from gateway.query.context import Scored
 from gateway.query.faults import is_services
-from gateway.query.find import Ranker, Ranking
 from gateway.query.limits import Limits
-from gateway.query.plan import Plan
-from gateway.query.planning.planner import Finding, Planner
-from gateway.query.planning.weave import woven
+from gateway.query.pack.packing import Scored
+from gateway.query.plan.plan import Plan
+from gateway.query.plan.planner import Finding, Planner
+from gateway.query.retrieve.merge_hops import woven
+from gateway.query.retrieve.ranking import Ranker, Ranking
+from gateway.query.retrieve.search import Found, Searcher
 from gateway.query.run import Run
-from gateway.query.searching import Found, Searcher
 
 Order = tuple[Scored, ...]
 log = logging.getLogger(__name__)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from citemesh.client.types import Candidate, Passage
 from citemesh.errors import CiteMeshError
-from gateway.query.context import Scored
-from gateway.query.judges import Judges
 from gateway.query.limits import Limits
+from gateway.query.pack.packing import Scored
+from gateway.query.pack.token_vectors import bounded
 from gateway.query.ports import RerankerPort
-from gateway.query.vectors import bounded
+from gateway.query.retrieve.reranker_share import Judges
 
 log = logging.getLogger(__name__)
 ALL = 0

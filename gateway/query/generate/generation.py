@@ -11,15 +11,15 @@ from citemesh.errors import (
     DeadlineExceeded,
     Unavailable,
 )
-from gateway.query.citations import Checker, Claim
-from gateway.query.context import Packed
+from gateway.query.answers.transcript import Transcript
+from gateway.query.cite.citations import Checker, Claim
 from gateway.query.deadline import Deadline
+from gateway.query.generate.markers import Cleaned, Hint, MarkerFilter
+from gateway.query.generate.repetition import LoopWatch
 from gateway.query.limits import Limits
-from gateway.query.loops import LoopWatch
-from gateway.query.markers import Cleaned, Hint, MarkerFilter
+from gateway.query.pack.packing import Packed
 from gateway.query.ports import GenerationPort
 from gateway.query.sentences import Sentence, Splitter
-from gateway.query.transcript import Transcript
 
 END_S = 0.5
 """Seconds that a stream may take to end after its finish; it follows at once."""

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 
 from citemesh.client.types import AskEvent
-from gateway.query.transcript import Emit
+from gateway.query.answers.transcript import Emit
 
 BUFFER = 64
 

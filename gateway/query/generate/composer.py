@@ -5,24 +5,25 @@ from dataclasses import replace
 
 from citemesh.client.types import Model, Question, Sampling
 from citemesh.errors import CiteMeshError, Overloaded
-from gateway.query import extractive, telemetry
-from gateway.query.citations import Checker
-from gateway.query.context import Packed, Packer, numbered, to_source
+from gateway.query import telemetry
+from gateway.query.answers.notices import Key
+from gateway.query.cite.citations import Checker
 from gateway.query.deadline import Deadline
-from gateway.query.diverse import diverse
-from gateway.query.extractive import Extractor
 from gateway.query.faults import is_services
-from gateway.query.find import Ranking
-from gateway.query.generate import STOP, Outcome, OutOfTime, Writer
-from gateway.query.grammar import of_markers
+from gateway.query.generate import quoting
+from gateway.query.generate.generation import STOP, Outcome, OutOfTime, Writer
+from gateway.query.generate.grammar import of_markers
+from gateway.query.generate.models import Models
+from gateway.query.generate.quoting import Extractor
 from gateway.query.language import script_of
 from gateway.query.limits import Limits
-from gateway.query.models import Models
-from gateway.query.notices import Key
+from gateway.query.pack.diversity import diverse
+from gateway.query.pack.packing import Packed, Packer, numbered, to_source
+from gateway.query.pack.token_vectors import TokenVectors
 from gateway.query.ports import Upstreams
+from gateway.query.retrieve.ranking import Ranking
 from gateway.query.run import Draft, Run
 from gateway.query.tongues import script_of_tongue
-from gateway.query.vectors import TokenVectors
 from gateway.query.wording import ask_for
 
 TIMES = {"": 1.0, "short": 0.5, "standard": 1.0, "detailed": 4.0}
@@ -152,7 +153,7 @@ class Composer:
         extractor = Extractor(self._services.reranker, replace(self._limits, extract_sentences=most))
         with run.steps.step("extract"):
             quotes = await extractor.pick(run.plan.question, draft.sources, draft.vectors)
-            await extractive.say(run.transcript, quotes)
+            await quoting.say(run.transcript, quotes)
 
 
 def script_wanted(question: Question) -> str:

@@ -4,8 +4,8 @@ import logging
 from collections.abc import Sequence
 
 from citemesh.errors import CiteMeshError
-from gateway.query.planning.planner import Finding, Planner
-from gateway.query.structured import Structured
+from gateway.query.generate.structured import Structured
+from gateway.query.plan.planner import Finding, Planner
 from gateway.query.words import stems, telling
 
 log = logging.getLogger(__name__)

@@ -8,9 +8,9 @@ from typing import Any
 
 from citemesh.client.types import Sampling
 from citemesh.errors import Unavailable
-from gateway.query.models import Models
+from gateway.query.generate.models import Models
+from gateway.query.pack.prompt import KNOWN_CONTROLS, tokenizer_of
 from gateway.query.ports import GenerationPort, TokenizerPort
-from gateway.query.prompt import KNOWN_CONTROLS, tokenizer_of
 
 _CONTROLS = re.compile("|".join([*map(re.escape, KNOWN_CONTROLS), r"<\|[^<>|]{1,40}\|>"]))
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from citemesh.client.types import Passage, Source
-from gateway.query.context import Scored
 from gateway.query.language import is_chinese, script_of
+from gateway.query.pack.packing import Scored
 from gateway.query.sentences import split
 from gateway.query.words import FUNCTION_WORDS, stems, telling
 

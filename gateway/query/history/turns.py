@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from gateway.query.plan.standalone import Exchange, standalone
 from gateway.query.sentences import is_wide
-from gateway.query.standalone import Exchange, standalone
 
 MOST_TURNS = 40
 LETTERS_A_TOKEN = 4.0

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from citemesh.client.types import Passage
-from gateway.query.planning import bridge_unspaced
-from gateway.query.planning.name import Name, best_first
-from gateway.query.planning.planner import Finding
-from gateway.query.planning.unspaced import is_unspaced
+from gateway.query.plan import bridge_unspaced
+from gateway.query.plan.name import Name, best_first
+from gateway.query.plan.planner import Finding
+from gateway.query.plan.unspaced import is_unspaced
 from gateway.query.sentences import split
 from gateway.query.words import ASKING, names, stems, telling
 

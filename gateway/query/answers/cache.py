@@ -22,8 +22,8 @@ from citemesh.client.types import (
     SourcesEvent,
 )
 from gateway.query.language import script_of
-from gateway.query.plan import Plan
-from gateway.query.searching import Sequences
+from gateway.query.plan.plan import Plan
+from gateway.query.retrieve.search import Sequences
 from gateway.query.wording import speaks_chinese
 
 EVENT_BYTES = 200

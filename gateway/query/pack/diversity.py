@@ -5,8 +5,8 @@ A passage that says nearly what a better one says, or that is one too many of it
 
 from collections.abc import Hashable, Iterable, Sequence
 
-from gateway.query.context import Scored
 from gateway.query.language import is_chinese
+from gateway.query.pack.packing import Scored
 
 LOOKED_AT = 4
 SHINGLE = 3

@@ -8,9 +8,9 @@ from typing import Protocol
 
 from citemesh.client.types import Question
 from citemesh.errors import CiteMeshError, NotSupported
-from gateway.query.past import recent, told
+from gateway.query.history.turns import recent, told
+from gateway.query.plan.standalone import Exchange
 from gateway.query.run import Run
-from gateway.query.standalone import Exchange
 from gateway.threads.owner import Owner
 from gateway.threads.turn import Thread, Turn
 

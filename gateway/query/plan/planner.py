@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from gateway.query.context import Scored
+from gateway.query.pack.packing import Scored
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from citemesh.errors import CiteMeshError
-from gateway.query.standalone import Exchange, standalone
-from gateway.query.structured import Structured
+from gateway.query.generate.structured import Structured
+from gateway.query.plan.standalone import Exchange, standalone
 from gateway.query.words import stems, telling
 
 log = logging.getLogger(__name__)

@@ -9,15 +9,15 @@ from itertools import pairwise
 
 from citemesh.client.types import Ranked, Source, Span
 from citemesh.errors import CiteMeshError
-from gateway.query.citations import LONGEST_SENTENCE, cite
+from gateway.query.answers.transcript import Transcript
+from gateway.query.cite.citations import LONGEST_SENTENCE, cite
+from gateway.query.generate.markers import unmarked
+from gateway.query.generate.structured import plain
 from gateway.query.language import joins_without_space
 from gateway.query.limits import Limits
-from gateway.query.markers import unmarked
+from gateway.query.pack.token_vectors import TokenVectors, bounded
 from gateway.query.ports import RerankerPort
 from gateway.query.sentences import is_wide, split
-from gateway.query.structured import plain
-from gateway.query.transcript import Transcript
-from gateway.query.vectors import TokenVectors, bounded
 
 log = logging.getLogger(__name__)
 MOST_CANDIDATES = 40

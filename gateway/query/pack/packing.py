@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from citemesh.client.types import Location, Model, Passage, Source, Span
 from citemesh.errors import InvalidInput
-from gateway.query.edges import edges_first
 from gateway.query.limits import Limits
+from gateway.query.pack.passage_order import edges_first
+from gateway.query.pack.prompt import ASK, Ids, Template, Templates
 from gateway.query.ports import TokenizerPort
-from gateway.query.prompt import ASK, Ids, Template, Templates
 from gateway.query.sentences import split
 
 

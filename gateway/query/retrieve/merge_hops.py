@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from gateway.query.context import Scored
-from gateway.query.planning.planner import Finding
+from gateway.query.pack.packing import Scored
+from gateway.query.plan.planner import Finding
 
 LEAD = 2
 """Passages of the first search before those of the next ones begin to alternate with it."""

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from citemesh.client.types import Passage
-from gateway.query.context import Scored
-from gateway.query.planning.name import Name, best_first
-from gateway.query.planning.unspaced import (
+from gateway.query.pack.packing import Scored
+from gateway.query.plan.name import Name, best_first
+from gateway.query.plan.unspaced import (
     QUOTED,
     WORDS_OF_ASKING,
     asked_pairs,

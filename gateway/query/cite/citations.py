@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 from citemesh.client.types import Citation, Location, Source, Span, Support
 from citemesh.errors import CiteMeshError
-from gateway.query.clauses import clauses
-from gateway.query.contrary import contrary
+from gateway.query.answers.transcript import Transcript
+from gateway.query.cite.clauses import clauses
+from gateway.query.cite.contradiction import contrary
+from gateway.query.pack.token_vectors import TokenVectors, bounded
 from gateway.query.ports import RerankerPort
 from gateway.query.sentences import Sentence
 from gateway.query.telemetry import tracer
-from gateway.query.transcript import Transcript
-from gateway.query.vectors import TokenVectors, bounded
 
 log = logging.getLogger(__name__)
 LONGEST_SENTENCE = 8192
