@@ -14,8 +14,8 @@ from gateway.query.cite.citations import Claim
 from gateway.query.deadline import Deadline
 from gateway.query.flow import nowhere
 from gateway.query.generate.generation import STOP
-from gateway.query.generate.grammar import of_markers
 from gateway.query.limits import Limits
+from gateway.query.model.grammar import of_markers
 from gateway.query.pack.diversity import diverse
 from gateway.query.pack.packing import Packer
 from gateway.query.pack.prompt import ASK

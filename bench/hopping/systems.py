@@ -9,8 +9,8 @@ from citemesh.kit.settings import load
 from gateway.query.answers.transcript import Transcript
 from gateway.query.deadline import Deadline
 from gateway.query.flow import nowhere
-from gateway.query.generate.models import Models
-from gateway.query.generate.structured import Structured
+from gateway.query.model.catalog import Models
+from gateway.query.model.structured import Structured
 from gateway.query.plan.bridge import Bridge
 from gateway.query.plan.model_planner import ByModel
 from gateway.query.plan.plan import Plan

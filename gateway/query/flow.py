@@ -13,9 +13,9 @@ from gateway.query.answers.transcript import Emit, Transcript
 from gateway.query.deadline import Deadline
 from gateway.query.follow_up.related import Relater, RelatesByRules
 from gateway.query.generate.composer import Composer
-from gateway.query.generate.models import Models
 from gateway.query.history.conversation import Conversation, ThreadsPort, questions_of
 from gateway.query.limits import Limits
+from gateway.query.model.catalog import Models
 from gateway.query.pack.packing import numbered, to_source
 from gateway.query.plan.plan import first_plan, tidy
 from gateway.query.plan.planner import Planner, SingleShot

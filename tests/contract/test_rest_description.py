@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gateway.rest.app import Ways, endpoints
-from gateway.rest.endpoint import Bounds
+from gateway.rest.core.endpoint import Bounds
 from tests.contract.gateway_service import Running, gateway
 from tests.contract.rest_service import ASKED, Asked, recording
 

@@ -14,7 +14,7 @@ import openai
 import pytest
 
 from citemesh.client.types import IngestProgress, Upload
-from gateway.rest import documents, upload
+from gateway.rest.native import documents, upload
 from tests.contract.gateway_service import Neighbours, Running, gateway, transport_to
 from tests.contract.library_service import library
 from tests.contract.rest_service import over, sse, until

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gateway.rest.app import Ways, endpoints
-from gateway.rest.endpoint import Bounds
+from gateway.rest.core.endpoint import Bounds
 from tests.contract.gateway_service import Running
 from tests.contract.library_service import library
 from tests.contract.rest_service import ASKED, MESSAGES

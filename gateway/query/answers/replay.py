@@ -8,9 +8,9 @@ from citemesh.errors import CiteMeshError
 from gateway.query.answers.cache import AnswerCache, Kept, key_of
 from gateway.query.answers.notices import Key
 from gateway.query.answers.transcript import Emit
-from gateway.query.generate.models import Models
 from gateway.query.history.conversation import questions_of
 from gateway.query.limits import Limits
+from gateway.query.model.catalog import Models
 from gateway.query.retrieve.search import Searcher
 from gateway.query.run import Run
 

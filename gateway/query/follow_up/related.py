@@ -8,8 +8,8 @@ from typing import Protocol
 from citemesh.client.types import Source
 from citemesh.errors import CiteMeshError
 from gateway.query.follow_up.rules import alike, related, unused
-from gateway.query.generate.structured import Structured
 from gateway.query.language import is_chinese
+from gateway.query.model.structured import Structured
 from gateway.query.pack.packing import Scored
 from gateway.query.words import stems, telling
 

@@ -12,11 +12,11 @@ from gateway.query.deadline import Deadline
 from gateway.query.faults import is_services
 from gateway.query.generate import quoting
 from gateway.query.generate.generation import STOP, Outcome, OutOfTime, Writer
-from gateway.query.generate.grammar import of_markers
-from gateway.query.generate.models import Models
 from gateway.query.generate.quoting import Extractor
 from gateway.query.language import script_of
 from gateway.query.limits import Limits
+from gateway.query.model.catalog import Models
+from gateway.query.model.grammar import of_markers
 from gateway.query.pack.diversity import diverse
 from gateway.query.pack.packing import Packed, Packer, numbered, to_source
 from gateway.query.pack.token_vectors import TokenVectors

@@ -12,9 +12,9 @@ from citemesh.errors import CiteMeshError
 from gateway.query.answers.transcript import Transcript
 from gateway.query.cite.citations import LONGEST_SENTENCE, cite
 from gateway.query.generate.markers import unmarked
-from gateway.query.generate.structured import plain
 from gateway.query.language import joins_without_space
 from gateway.query.limits import Limits
+from gateway.query.model.structured import plain
 from gateway.query.pack.token_vectors import TokenVectors, bounded
 from gateway.query.ports import RerankerPort
 from gateway.query.sentences import is_wide, split

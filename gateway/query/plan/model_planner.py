@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 
 from citemesh.errors import CiteMeshError
-from gateway.query.generate.structured import Structured
+from gateway.query.model.structured import Structured
 from gateway.query.plan.planner import Finding, Planner
 from gateway.query.words import stems, telling
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from citemesh.errors import CiteMeshError
-from gateway.query.generate.structured import Structured
+from gateway.query.model.structured import Structured
 from gateway.query.plan.standalone import Exchange, standalone
 from gateway.query.words import stems, telling
 

@@ -8,8 +8,8 @@ import pytest
 
 from citemesh.errors import Unavailable
 from gateway.query.follow_up.related import RelatesByModel, RelatesByRules
-from gateway.query.generate.models import Models
-from gateway.query.generate.structured import Structured, plain
+from gateway.query.model.catalog import Models
+from gateway.query.model.structured import Structured, plain
 from gateway.query.pack.packing import Scored
 from gateway.query.plan.model_planner import ByModel, told
 from gateway.query.plan.planner import Finding, SingleShot

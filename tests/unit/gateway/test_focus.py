@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from citemesh.client.types import MetadataCondition, Question, SearchFilter
-from gateway.query.generate.grammar import of_markers
+from gateway.query.model.grammar import of_markers
 from gateway.query.wording import ask_for
 from tests.unit.gateway.asking import ASKED, ask
 from tests.unit.gateway.fakes import (

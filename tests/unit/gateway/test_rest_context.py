@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from citemesh.kit import call_context
-from gateway.rest import context
+from gateway.rest.core import context
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 

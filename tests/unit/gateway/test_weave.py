@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from citemesh.client.types import AskEvent, Citation, CitationEvent, DeltaEvent, DoneEvent, Location, Span, Usage
 from gateway.query.sentences import split
-from gateway.rest.weave import Weaver
+from gateway.rest.core.streaming.marked_text import Weaver
 
 DONE = DoneEvent("complete", "generated", Usage(), (), {}, "", "")
 
