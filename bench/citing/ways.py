@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from citemesh.client.types import Citation, Source
+from citemesh.text.sentences import SentenceSplitter
 from gateway.query.answers.transcript import Transcript
 from gateway.query.cite.citations import Checker, Claim
 from gateway.query.flow import nowhere
 from gateway.query.generate.markers import Hint, MarkerFilter
 from gateway.query.pack.token_vectors import TokenVectors
 from gateway.query.ports import RerankerPort
-from gateway.query.sentences import Splitter
 
 WAYS = ("markers", "check", "both", "two best")
 CHECK_S = 60.0
@@ -79,7 +79,7 @@ def _place(one: Citation) -> tuple[str, int, int, float]:
 
 def claims_of(written: str) -> list[Claim]:
     """A model's text as sentences and the markers at them, taken apart as the gateway does it."""
-    markers, splitter = MarkerFilter(), Splitter()
+    markers, splitter = MarkerFilter(), SentenceSplitter()
     parts = [markers.feed(written), markers.close()]
     sentences = [sentence for part in parts for sentence in splitter.feed(part.text)]
     hints = [hint for part in parts for hint in part.hints]

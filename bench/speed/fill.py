@@ -16,12 +16,12 @@ import numpy as np
 
 from bench.speed.lookup import EMBEDDING
 from bench.speed.vectors import Vectors
+from citemesh.contract.bounds import DEFAULT_COLLECTION
 from citemesh.kit.settings import load
 from services.retrieval.engine import RetrievalEngine
 from services.retrieval.main import engine_of, index_of
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.types.chunk import Chunk, Place
-from services.retrieval.types.collection import DEFAULT_COLLECTION
 from services.retrieval.types.document import DocumentInfo, NewDocument
 
 PASSAGES = 100

@@ -10,6 +10,7 @@ from citemesh.api.retrieval.v1 import collection_service_pb2_grpc as collections
 from citemesh.api.retrieval.v1 import document_service_pb2_grpc as documents_grpc
 from citemesh.api.retrieval.v1 import retrieval_service_pb2_grpc as search_grpc
 from citemesh.client.mesh import Mesh
+from citemesh.contract.bounds import DEFAULT_COLLECTION
 from citemesh.errors import AlreadyExists, NotFound
 from citemesh.kit.server import Registration, ServiceSpec, run_service
 from services.retrieval.embedding.encoder import Encoder
@@ -27,7 +28,7 @@ from services.retrieval.ingestion.stream import IngestionStream
 from services.retrieval.search.fusion import Weights
 from services.retrieval.service import CollectionService, DocumentService, RetrievalService
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.types.collection import DEFAULT_COLLECTION, model_mismatch
+from services.retrieval.types.collection import model_mismatch
 
 log = logging.getLogger(__name__)
 _API = "citemesh.api.retrieval.v1"

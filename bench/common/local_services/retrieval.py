@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 from citemesh.client.types import Location, Passage, Search, SearchAnswer, Span
+from citemesh.contract.bounds import DEFAULT_COLLECTION
 from citemesh.kit.settings import load
 from services.retrieval.embedding.queue import EmbeddingQueue
 from services.retrieval.engine import RetrievalEngine
 from services.retrieval.ingestion.passage_tokens import NoTokenizer
 from services.retrieval.main import Parts, engine_of
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.types.collection import DEFAULT_COLLECTION
 from services.retrieval.types.query import Filter, Query
 from services.retrieval.types.results import FoundChunk
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 
 from citemesh.client.types import Model, Question, Sampling
 from citemesh.errors import CiteMeshError, Overloaded
+from citemesh.text.languages import script_of_language
+from citemesh.text.scripts import script_of
 from gateway.query import telemetry
 from gateway.query.answers.notices import Key
 from gateway.query.cite.citations import Checker
@@ -13,7 +15,6 @@ from gateway.query.faults import is_services
 from gateway.query.generate import quoting
 from gateway.query.generate.generation import STOP, Outcome, OutOfTime, Writer
 from gateway.query.generate.quoting import Extractor
-from gateway.query.language import script_of
 from gateway.query.limits import Limits
 from gateway.query.model.catalog import Models
 from gateway.query.model.grammar import of_markers
@@ -23,7 +24,6 @@ from gateway.query.pack.token_vectors import TokenVectors
 from gateway.query.ports import Upstreams
 from gateway.query.retrieve.ranking import Ranking
 from gateway.query.run import Draft, Run
-from gateway.query.tongues import script_of_tongue
 from gateway.query.wording import ask_for
 
 TIMES = {"": 1.0, "short": 0.5, "standard": 1.0, "detailed": 4.0}
@@ -158,7 +158,7 @@ class Composer:
 
 def script_wanted(question: Question) -> str:
     """The script that the answer is to be written in."""
-    return script_of_tongue(question.answer_language) if question.answer_language else script_of(question.question)
+    return script_of_language(question.answer_language) if question.answer_language else script_of(question.question)
 
 
 def _form_notices(run: Run) -> list[Key]:
@@ -167,7 +167,7 @@ def _form_notices(run: Run) -> list[Key]:
     if run.mode == "extractive" and run.question.style in ("list", "steps"):
         told.append("no_style")
     wanted = run.question.answer_language
-    if wanted and script_of(run.transcript.text) != script_of_tongue(wanted):
+    if wanted and script_of(run.transcript.text) != script_of_language(wanted):
         told.append("no_language")
     elif wanted and run.mode == "extractive":
         told.append("quoted_language")

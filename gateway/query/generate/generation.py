@@ -11,6 +11,7 @@ from citemesh.errors import (
     DeadlineExceeded,
     Unavailable,
 )
+from citemesh.text.sentences import Sentence, SentenceSplitter
 from gateway.query.answers.transcript import Transcript
 from gateway.query.cite.citations import Checker, Claim
 from gateway.query.deadline import Deadline
@@ -19,7 +20,6 @@ from gateway.query.generate.repetition import LoopWatch
 from gateway.query.limits import Limits
 from gateway.query.pack.packing import Packed
 from gateway.query.ports import GenerationPort
-from gateway.query.sentences import Sentence, Splitter
 
 END_S = 0.5
 """Seconds that a stream may take to end after its finish; it follows at once."""
@@ -50,7 +50,7 @@ class Writer:
         self._transcript = transcript
         self._checker = checker
         self._markers = MarkerFilter()
-        self._splitter = Splitter()
+        self._splitter = SentenceSplitter()
         self._loops = LoopWatch()
         self._hints: list[Hint] = []
 

@@ -5,7 +5,7 @@ A passage that says nearly what a better one says, or that is one too many of it
 
 from collections.abc import Hashable, Iterable, Sequence
 
-from gateway.query.language import is_chinese
+from citemesh.text.scripts import is_chinese
 from gateway.query.pack.packing import Scored
 
 LOOKED_AT = 4

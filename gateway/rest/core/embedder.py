@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from citemesh.client.types import Embedded
+from citemesh.contract.bounds import MOST_SEARCHES
 from citemesh.errors import InvalidInput
 from gateway.query.question import check_text
 from gateway.rest.core.fields import texts_of
 from gateway.rest.core.question.field_names import renamed
 
 MOST_TEXTS = 2048
-AT_ONCE = 256
-"""Texts of one call to retrieval."""
 INPUT_SCHEMA = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 ROLE_ABOUT = "passage (as documents are, the default) or query (as questions are); not OpenAI's."
 SUMMARY = "Makes vectors of texts; each is read up to the model's own limit."
@@ -30,8 +29,8 @@ async def embedded(embedder: Embedder, texts: Sequence[str], model: str, role: s
     """Vectors of the texts, in portions. Raises InvalidInput for another model or dimension than the loaded one's."""
     try:
         parts = [
-            await embedder.embed(texts[start : start + AT_ONCE], role == "query")
-            for start in range(0, len(texts), AT_ONCE)
+            await embedder.embed(texts[start : start + MOST_SEARCHES], role == "query")
+            for start in range(0, len(texts), MOST_SEARCHES)
         ]
     except InvalidInput as error:
         raise renamed(error, _NAMES) from None

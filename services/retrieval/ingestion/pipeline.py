@@ -5,6 +5,7 @@ import hashlib
 import logging
 from contextlib import aclosing
 
+from citemesh.contract.source_types import SourceType
 from citemesh.errors import CiteMeshError, NotFound
 from services.retrieval.embedding.queue import EmbeddingQueue
 from services.retrieval.engine import Store
@@ -15,7 +16,6 @@ from services.retrieval.ingestion.describe import described, document_id_of
 from services.retrieval.ingestion.documents import DocumentIngestion, progress
 from services.retrieval.ingestion.enrichment import Enricher
 from services.retrieval.ingestion.passage_tokens import TokenFiller
-from services.retrieval.ingestion.read.detect import SourceType
 from services.retrieval.ingestion.read.parsed import IngestFault
 from services.retrieval.ingestion.read.process.reader import DocumentReader
 from services.retrieval.ingestion.read.tables.table import Layout

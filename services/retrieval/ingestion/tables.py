@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
+from citemesh.contract.source_types import SourceType
 from services.retrieval.engine import DocumentStore
 from services.retrieval.ingestion.commits import Committer, groups
 from services.retrieval.ingestion.cutting import CutDocument, Cutter
@@ -16,7 +17,6 @@ from services.retrieval.ingestion.describe import described, file_name
 from services.retrieval.ingestion.documents import unreadable_notice
 from services.retrieval.ingestion.enrichment import Enricher
 from services.retrieval.ingestion.header import LONGEST_DOCUMENT_ID
-from services.retrieval.ingestion.read.detect import SourceType
 from services.retrieval.ingestion.read.parsed import IngestFault, Parsed
 from services.retrieval.ingestion.read.tables.table import Row, bad_row
 from services.retrieval.ingestion.upload import Progress, Report, State, Upload

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from citemesh.errors import PreconditionFailed
 
-DEFAULT_COLLECTION = "default"
-
 
 @dataclass(frozen=True, slots=True)
 class Embedding:

@@ -2,8 +2,8 @@
 
 import pytest
 
+from citemesh.text.scripts import script_of
 from gateway.query.generate.repetition import LoopWatch
-from gateway.query.language import script_of
 
 
 def loops(deltas: list[str]) -> bool:

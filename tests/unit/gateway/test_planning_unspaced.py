@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from bench.retrieving.chinese import CASES, LATER, Case
 from citemesh.client.types import Passage
+from citemesh.text.index_words import index_words
 from gateway.query.pack.packing import Scored
 from gateway.query.plan.bridge import Bridge
 from gateway.query.plan.bridge_unspaced import is_layered, queries
 from gateway.query.plan.planner import Finding
 from gateway.query.plan.unspaced import asks, is_unspaced, marked, pairs, stretches, without
 from gateway.query.retrieve.merge_hops import woven
-from services.retrieval.search.lexical import query_words, words
+from services.retrieval.search.lexical import query_words
 from tests.unit.gateway.fakes import passage
 
 MISSED = {"the temple's builder's dynasty"}
@@ -28,7 +29,7 @@ class Index:
 
     def __init__(self, cases: Sequence[Case]) -> None:
         self.passages = [passage(t, f"{case.kind}-{at}", title=s) for case in cases for at, (s, t) in _places(case)]
-        self._words = [Counter(words(f"{one.title} {one.text}")) for one in self.passages]
+        self._words = [Counter(index_words(f"{one.title} {one.text}")) for one in self.passages]
         self._seen = Counter(word for each in self._words for word in each)
 
     def search(self, query: str, most: int) -> tuple[Scored, ...]:

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from citemesh.client.types import Question
+from citemesh.contract.source_types import SOURCE_TYPES
 from citemesh.errors import InvalidInput
-from gateway.query.question import SOURCE_TYPES
 from gateway.rest.core.body import as_kind
 from gateway.rest.core.fields import Fields
 from gateway.rest.core.question.filters import FILTER, search_filter

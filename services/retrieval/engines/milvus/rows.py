@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from citemesh.errors import InvalidInput
+from citemesh.text.index_words import index_words
 from services.retrieval.engines.milvus import filter
 from services.retrieval.engines.milvus.filter import key
 from services.retrieval.engines.milvus.schema import LONGEST, NO_VECTOR
@@ -130,7 +131,7 @@ def joined(rows: Sequence[Row]) -> str:
 def indexed(text: str) -> str:
     """Words as the analyzer of Milvus takes them one by one, single characters of scripts without spaces too."""
     found: list[str] = []
-    for word in lexical.words(text):
+    for word in index_words(text):
         found.append(_plain(word))
         if len(word) == 2 and not word.isascii():
             found.append(_plain(word[0]))

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from citemesh.text.characters import whole_character
+from citemesh.text.sentence_marks import rough_sentences
 from services.retrieval.embedding.encoder import TokenCounter
-from services.retrieval.ingestion.chunk.cutting import by_size, lines, sentences, whole_character
+from services.retrieval.ingestion.chunk.cutting import by_size, lines
 from services.retrieval.ingestion.read.markdown import heading_text
 from services.retrieval.ingestion.read.parsed import Block, Parsed
 from services.retrieval.types.chunk import Place
@@ -93,7 +95,7 @@ def _pieces(parsed: Parsed, size: ChunkSize) -> Iterator[_Piece]:
 def _cut(text: str, block: Block, size: ChunkSize) -> Iterator[tuple[int, int]]:
     most = size.piece * _LONGEST_TOKEN
     if block.kind == "paragraph":
-        spans: Iterable[tuple[int, int]] = sentences(text, block.start, block.end)
+        spans: Iterable[tuple[int, int]] = rough_sentences(text, block.start, block.end)
     elif block.kind == "heading" or block.end - block.start <= most:
         spans = [(block.start, block.end)]
     else:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from services.retrieval.ingestion.read.detect import SourceType
+from citemesh.contract.source_types import SourceType
 from services.retrieval.ingestion.read.parsed import Block, IngestFault, Parsed
 from services.retrieval.ingestion.read.tables.table import Layout, Row
 

@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from typing import Protocol
 
-from services.retrieval.ingestion.read.detect import SourceType
+from citemesh.contract.source_types import SourceType
 from services.retrieval.ingestion.read.document import read, read_rows
 from services.retrieval.ingestion.read.parsed import IngestFault, Parsed
 from services.retrieval.ingestion.read.process.frames import (

@@ -8,8 +8,8 @@ from pathlib import Path
 import pypdfium2
 import pytest
 
+from citemesh.text.languages import language_by_script
 from services.retrieval.ingestion.describe import described
-from services.retrieval.ingestion.language import language_of
 from services.retrieval.ingestion.read import front_matter, markdown
 from services.retrieval.ingestion.read.detect import detect
 from services.retrieval.ingestion.read.document import read
@@ -214,7 +214,7 @@ def test_line_ends_are_one_kind() -> None:
     ],
 )
 def test_languages(source: str, code: str) -> None:
-    assert language_of(source) == code
+    assert language_by_script(source) == code
 
 
 def test_a_pdf_without_text_and_one_that_is_broken() -> None:
