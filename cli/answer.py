@@ -24,7 +24,8 @@ from citemesh.client.types import (
     Source,
     SourcesEvent,
 )
-from cli.flow import Flow, is_wide
+from citemesh.text.characters import takes_two_columns
+from cli.flow import Flow
 from cli.terminal import printable
 
 QUOTE_CHARACTERS = 280
@@ -131,7 +132,7 @@ class TextWriter:
 
     def _mark(self, marker: Marker) -> None:
         # Chinese and Japanese put no space before a mark, and no line begins with one.
-        self._flow.text("" if is_wide(self._last) or self._last == "\n" else " ")
+        self._flow.text("" if takes_two_columns(self._last) or self._last == "\n" else " ")
         cited = bool(marker.numbers)
         self._flow.mark(str(marker) if cited else _UNSUPPORTED, "bold cyan" if cited else "bold yellow")
 

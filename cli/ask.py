@@ -10,6 +10,7 @@ import click
 
 from citemesh.client.mesh import Mesh
 from citemesh.client.types import Question, SearchFilter
+from citemesh.contract.bounds import MOST_ANSWER_TOKENS, MOST_RELATED_QUESTIONS
 from citemesh.errors import InvalidInput
 from cli.answer import AnswerWriter, JsonWriter, TextWriter
 from cli.connect import connect, connection_options, json_option, reporting, run, settings_for
@@ -21,11 +22,15 @@ from cli.terminal import console
 @click.argument("question", required=False)
 @collections_option
 @click.option("--mode", type=click.Choice(["generated", "extractive"]), default=None, help="How to answer.")
-@click.option("--max-tokens", type=click.IntRange(1, 4096), default=None, help="Most tokens of the answer.")
+@click.option(
+    "--max-tokens", type=click.IntRange(1, MOST_ANSWER_TOKENS), default=None, help="Most tokens of the answer."
+)
 @click.option("--length", type=click.Choice(["short", "standard", "detailed"]), help="How long the answer is to be.")
 @click.option("--style", type=click.Choice(["prose", "list", "steps"]), help="What form the answer is to have.")
 @click.option("--answer-language", default="", help="Language to answer in, such as zh; the question's when left out.")
-@click.option("--related", type=click.IntRange(0, 10), default=0, help="Most related questions to propose.")
+@click.option(
+    "--related", type=click.IntRange(0, MOST_RELATED_QUESTIONS), default=0, help="Most related questions to propose."
+)
 @connection_options
 @json_option
 @reporting

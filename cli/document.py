@@ -14,12 +14,11 @@ from rich.text import Text
 
 from citemesh.client.mesh import Mesh
 from citemesh.client.types import Document, Span
+from citemesh.contract.bounds import MOST_DELETED, MOST_PAGE
 from cli.connect import connect_documents, connection_options, json_option, reporting, run
 from cli.options import collection_option
 from cli.terminal import console, printable
 
-_PAGE = 1000
-_DELETED_AT_ONCE = 1000
 _kept_in = collection_option("Their collection (default: default).")
 
 
@@ -116,8 +115,8 @@ def delete(
         deleted: list[str] = []
         missing: list[str] = []
         async with mesh:
-            for start in range(0, len(document_ids), _DELETED_AT_ONCE):
-                some = document_ids[start : start + _DELETED_AT_ONCE]
+            for start in range(0, len(document_ids), MOST_DELETED):
+                some = document_ids[start : start + MOST_DELETED]
                 gone, absent = await mesh.documents.delete(some, collection)
                 deleted, missing = [*deleted, *gone], [*missing, *absent]
         if as_json:
@@ -134,7 +133,7 @@ async def some_documents(mesh: Mesh, collection: str, table_id: str, limit: int)
     found: list[Document] = []
     token = ""
     while True:
-        page, token = await mesh.documents.list(collection, min(_PAGE, limit - len(found)), token, table_id)
+        page, token = await mesh.documents.list(collection, min(MOST_PAGE, limit - len(found)), token, table_id)
         found += page
         if not token or len(found) >= limit:
             return found, bool(token)

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from citemesh.client.mesh import Mesh
 from citemesh.client.types import Question, SearchFilter
+from citemesh.contract.bounds import MOST_HOPS
 from citemesh.evaluation import questions, record, report
 from citemesh.evaluation.certainty import Difference
 from citemesh.evaluation.questions import Asked
@@ -32,7 +33,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.argument("file", type=_FILE)
 @collections_option
 @click.option("--mode", type=click.Choice(["generated", "extractive"]), default=None, help="How to answer.")
-@click.option("--max-hops", type=click.IntRange(0, 5), default=0, help="Most searches a question; 0: the gateway's.")
+@click.option(
+    "--max-hops", type=click.IntRange(0, MOST_HOPS), default=0, help="Most searches a question; 0: the gateway's."
+)
 @click.option("--name", default="", help="What to call this run; the file's name when left out.")
 @click.option("--concurrency", type=click.IntRange(1, 64), default=2, show_default=True, help="Questions at once.")
 @click.option("--quick", is_flag=True, help=f"Asks the first {QUICK} questions only.")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
+
+from citemesh.text.characters import takes_two_columns
 
 _NEVER_FIRST = frozenset("。，、；：？！）」』】》〉”’％")
 """What stays with what stands before it (the commonest of JIS X 4051's)."""
@@ -55,12 +55,12 @@ class Flow:
             self._space += letter
         elif letter in _NEVER_FIRST:
             self._word += letter
-        elif is_wide(letter):
+        elif takes_two_columns(letter):
             # Between such letters a line may end anywhere.
             self._end_word()
             self._word = letter
         else:
-            self._word = self._word + letter if not is_wide(self._word[:1]) else self._after(letter)
+            self._word = self._word + letter if not takes_two_columns(self._word[:1]) else self._after(letter)
 
     def _after(self, letter: str) -> str:
         self._end_word()
@@ -84,8 +84,3 @@ class Flow:
             self._console.print(Text("".join(self._ready), style=style), end="")
             self._console.file.flush()
             self._ready.clear()
-
-
-def is_wide(letter: str) -> bool:
-    """Chinese, Japanese and Korean letters, and what is as wide."""
-    return bool(letter) and unicodedata.east_asian_width(letter) in "WF"

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 
 from citemesh.client.mesh import Mesh
 from citemesh.client.types import IngestProgress, Upload
+from citemesh.contract.bounds import MOST_DOCUMENT_MIB
 from citemesh.errors import Retryable
 from cli.walk import Found
 
-MAX_BYTES = 64 << 20
+MAX_BYTES = MOST_DOCUMENT_MIB << 20
 """The retrieval service's own default; a larger file isn't even read."""
 TRIES = 4
 _FIRST_WAIT_S = 1.0

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from citemesh.client.mesh import Mesh
 from citemesh.client.types import Duplicate, Passage, Search, SearchAnswer, SearchFilter, Source
+from citemesh.contract.bounds import DEFAULT_RESULTS, MOST_RESULTS, MOST_SOURCES
 from citemesh.errors import InvalidInput
 from cli.answer import quote_line, source_line
 from cli.connect import connect, connection_options, json_option, reporting, run, settings_for
@@ -22,14 +23,15 @@ from cli.options import collections_option, filter_options
 from cli.terminal import console, printable
 
 ServiceSpec = Literal["gateway", "retrieval"]
-_MOST_OF_GATEWAY = 100
 _VECTORS = ("token_ids", "tokenizer_digest", "token_vectors", "token_vectors_digest")
 
 
 @click.command()
 @click.argument("query")
 @collections_option
-@click.option("--top-k", type=click.IntRange(1, 1000), default=10, show_default=True, help="Most to show.")
+@click.option(
+    "--top-k", type=click.IntRange(1, MOST_RESULTS), default=DEFAULT_RESULTS, show_default=True, help="Most to show."
+)
 @click.option(
     "--service",
     type=click.Choice(["gateway", "retrieval"]),
@@ -88,7 +90,7 @@ def search(
 def _service(wanted: ServiceSpec | None, asked: Search) -> ServiceSpec:
     """Who can answer it. Raises InvalidInput where the gateway is wanted and can't."""
     plain = Search(asked.query, asked.collection, asked.top_k, filter=asked.filter)
-    if asked == plain and asked.top_k <= _MOST_OF_GATEWAY:
+    if asked == plain and asked.top_k <= MOST_SOURCES:
         return wanted or "gateway"
     if wanted == "gateway":
         raise InvalidInput("--service", "the gateway can't do what is marked (*)", "leave --service out")

@@ -8,53 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from citemesh.contract.suffixes import FOLDER_SUFFIXES
 from citemesh.errors import InvalidInput
 
-PROSE = (
-    *(".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".adoc", ".org", ".tex"),
-    *(".html", ".htm", ".xhtml", ".pdf", ".docx", ".epub"),
-)
-TABLES = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".jsonlines")
-CODE = (
-    *(
-        ".py",
-        ".pyi",
-        ".rs",
-        ".go",
-        ".c",
-        ".h",
-        ".cc",
-        ".cpp",
-        ".hpp",
-        ".cu",
-        ".java",
-        ".kt",
-        ".kts",
-        ".scala",
-        ".swift",
-    ),
-    *(
-        ".js",
-        ".mjs",
-        ".cjs",
-        ".jsx",
-        ".ts",
-        ".tsx",
-        ".vue",
-        ".svelte",
-        ".rb",
-        ".php",
-        ".lua",
-        ".pl",
-        ".pm",
-        ".r",
-        ".jl",
-    ),
-    *(".cs", ".fs", ".m", ".mm", ".hs", ".ml", ".ex", ".exs", ".erl", ".clj", ".dart", ".zig", ".nim", ".sol", ".f90"),
-    *(".sh", ".bash", ".ps1", ".sql", ".proto", ".graphql", ".tf", ".nix", ".toml", ".yaml", ".yml", ".css", ".scss"),
-)
-"""Without JSON and XML, which more often hold data than text; a file that is named is taken all the same."""
-SUFFIXES = frozenset((*PROSE, *TABLES, *CODE))
 KINDS = "Markdown, text, HTML, PDF, DOCX, EPUB, CSV, TSV, JSON Lines and source code"
 PASSED_OVER = frozenset({"node_modules", "__pycache__", "site-packages"})
 """Folders of what others wrote and a package manager put there."""
@@ -134,7 +90,7 @@ def _closed(error: OSError) -> Iterator[Path]:
 
 def _wanted(name: str) -> bool:
     """Whether a file in a folder is taken: not hidden, no lock file of an office program, of a kind that is read."""
-    return not name.startswith((".", "~$")) and os.path.splitext(name)[1].lower() in SUFFIXES
+    return not name.startswith((".", "~$")) and os.path.splitext(name)[1].lower() in FOLDER_SUFFIXES
 
 
 def _uri(file: Path, named: Path, here: Path) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from citemesh.client.mesh import Mesh
+from citemesh.contract.bounds import MOST_DELETED
 from citemesh.errors import CiteMeshError, DeadlineExceeded, PreconditionFailed, Retryable
 from cli.folder import Changed, Difference, Roots, Seen, difference, gone_from, look, settled, watching
 from cli.intake import ENDS, Intake, Item, path_id
@@ -25,7 +26,6 @@ POLL_S = 5.0
 JOURNAL_S = 30.0
 _FIRST_WAIT_S = 1.0
 _LONGEST_WAIT_S = 30.0
-_DELETED_AT_ONCE = 1000
 _TRANSIENT = frozenset({"STORAGE", "INTERNAL", "INCOMPLETE"})
 """Faults that are not the file's own: it is tried again at the next look, a few times."""
 _TRIES = 3
@@ -155,7 +155,7 @@ class Watch:
     async def _delete(self, mesh: Mesh, gone: list[str]) -> None:
         """Delete the documents of files that are gone, and strike them off."""
         while gone:
-            some = gone[:_DELETED_AT_ONCE]
+            some = gone[:MOST_DELETED]
             await mesh.documents.delete([path_id(uri) for uri in some], self.options.collection)
             self.view.deleted(some)
             del gone[: len(some)]

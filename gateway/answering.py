@@ -7,6 +7,7 @@ from dataclasses import replace
 from opentelemetry import trace
 
 from citemesh.client.types import AskEvent, Question, SearchFilter, Source
+from citemesh.contract.bounds import DEFAULT_RESULTS, MOST_SOURCES
 from citemesh.errors import DeadlineExceeded, InvalidInput
 from citemesh.kit import call_context
 from gateway.admission.router import Admission, Priority
@@ -17,8 +18,6 @@ from gateway.query.stream import events
 from gateway.query.transcript import Emit
 from gateway.threads.owner import current_owner
 
-MOST_RESULTS = 100
-DEFAULT_RESULTS = 10
 EVERYTHING = SearchFilter()
 tracer = trace.get_tracer("citemesh.gateway")
 
@@ -69,8 +68,8 @@ class Answering:
     ) -> tuple[Source, ...]:
         """The passages that an answer would be made of, best first. Raises as ``ask`` does."""
         check_text("query", query)
-        if not 0 <= top_k <= MOST_RESULTS:
-            raise InvalidInput("top_k", f"is {top_k}", f"use 1 to {MOST_RESULTS}, or 0 for {DEFAULT_RESULTS}")
+        if not 0 <= top_k <= MOST_SOURCES:
+            raise InvalidInput("top_k", f"is {top_k}", f"use 1 to {MOST_SOURCES}, or 0 for {DEFAULT_RESULTS}")
         question = Question(
             query,
             collection,

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from citemesh.kit.settings import ServiceSettings, service_config
-from gateway.query.language import SCRIPTS
+from citemesh.text.scripts import SCRIPTS
 from gateway.query.limits import Limits
 from gateway.threads.bounds import Bounds
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from citemesh.client.types import Citation, Source
+from citemesh.text.sentences import SentenceSplitter
 from gateway.query.citations import Checker, Claim
 from gateway.query.flow import nowhere
 from gateway.query.markers import Hint, MarkerFilter
 from gateway.query.ports import RerankerPort
-from gateway.query.sentences import Splitter
 from gateway.query.transcript import Transcript
 from gateway.query.vectors import TokenVectors
 
@@ -79,7 +79,7 @@ def _place(one: Citation) -> tuple[str, int, int, float]:
 
 def claims_of(written: str) -> list[Claim]:
     """A model's text as sentences and the markers at them, taken apart as the gateway does it."""
-    markers, splitter = MarkerFilter(), Splitter()
+    markers, splitter = MarkerFilter(), SentenceSplitter()
     parts = [markers.feed(written), markers.close()]
     sentences = [sentence for part in parts for sentence in splitter.feed(part.text)]
     hints = [hint for part in parts for hint in part.hints]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.reranking.data import Asked, Paragraphs, SciFact, Span
-from services.reranker.sentences import sentence_spans
-from services.reranker.words import words_of
+from citemesh.text.sentences import sentence_spans
+from citemesh.text.word_sets import word_sets
 
 _QUESTION_WORDS = "who what when where which why how did does do is are was were"
 _ASKING = frozenset(_QUESTION_WORDS.split())
@@ -40,8 +40,8 @@ def other_of_its_kind(answer: str, answers: Sequence[str], passage: str, chance:
 
 def nearest(sentence: str, passages: Sequence[str], own: str) -> str:
     """The other passage that shares most words with the sentence: the hardest one to tell apart by words."""
-    wanted = set(words_of(sentence).compared)
-    return max((p for p in passages if p != own), key=lambda p: len(wanted.intersection(words_of(p).compared)))
+    wanted = set(word_sets(sentence).compared)
+    return max((p for p in passages if p != own), key=lambda p: len(wanted.intersection(word_sets(p).compared)))
 
 
 def from_qed(rows: Sequence[dict[str, Any]], chance: random.Random) -> Iterator[Case]:

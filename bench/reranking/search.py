@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from services.reranker.words import words_of
+from citemesh.text.word_sets import word_sets
 
 Floats = NDArray[np.float32]
 K1, B = 1.2, 0.75
@@ -22,7 +22,7 @@ def bm25(texts: Sequence[str], queries: Sequence[str]) -> Floats:
     norm = K1 * (1 - B + B * lengths / lengths.mean())
     scores = np.zeros((len(queries), len(texts)), np.float32)
     for row, query in enumerate(queries):
-        for word in words_of(query).compared:
+        for word in word_sets(query).compared:
             held = frequency[word]
             idf = math.log(1 + (len(texts) - held + 0.5) / (held + 0.5))
             counts = np.array([bag[word] for bag in bags], np.float32)
@@ -32,7 +32,7 @@ def bm25(texts: Sequence[str], queries: Sequence[str]) -> Floats:
 
 def _bag(text: str) -> Counter[str]:
     """Words with how often they come: sentence by sentence is near enough, and needs no second splitter."""
-    return Counter(word for line in unicodedata.normalize("NFKC", text).split() for word in words_of(line).compared)
+    return Counter(word for line in unicodedata.normalize("NFKC", text).split() for word in word_sets(line).compared)
 
 
 def spread(scores: Floats) -> Floats:

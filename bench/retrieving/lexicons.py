@@ -13,6 +13,7 @@ import bm25s
 import Stemmer
 import tantivy
 
+from citemesh.text.index_words import index_words
 from services.retrieval import lexical
 from services.retrieval.store.postings import MOST, Postings
 
@@ -201,7 +202,7 @@ class Bm25s:
         """There is nothing to end."""
 
     def _words(self, text: str) -> list[str]:
-        return list(self._stemmer.stemWords(list(lexical.words(text))))
+        return list(self._stemmer.stemWords(list(index_words(text))))
 
     def _build(self) -> None:
         self._numbers = list(self._rows)

@@ -17,6 +17,7 @@ from bench.common.meshes import bench_mesh, state_dir
 from bench.retrieving.sets import Asked, JudgedSet
 from citemesh.client import Mesh
 from citemesh.client.types import Candidate, Passage, Search, Upload
+from citemesh.contract.bounds import MOST_SOURCES
 from citemesh.errors import NotFound, PreconditionFailed
 from citemesh.kit.settings import load
 from cli.layout import StackOptions
@@ -27,7 +28,6 @@ SYSTEMS = ("lexical", "dense", "hybrid", "rerank", "default")
 SHALLOW = 50
 """Passages asked of one search: enough for ten documents, and few enough that its depth is that of a search for ten."""
 DEEP = 300
-_MOST_OF_GATEWAY = 100
 _SETTINGS = {"CITEMESH_GENERATION_ENGINE": "fake", "CITEMESH_RETRIEVAL_CACHED_QUERIES": "0"}
 """Every query is asked several times, and each time it is to cost what a new one costs."""
 
@@ -121,7 +121,7 @@ async def _ask(mesh: Mesh, collection: str, query: str, found: dict[str, Answers
         started = time.perf_counter()
         shallow = await mesh.query.search(query, collection, load(GatewaySettings).candidates)
         spent = time.perf_counter() - started
-        deep = await mesh.query.search(query, collection, _MOST_OF_GATEWAY)
+        deep = await mesh.query.search(query, collection, MOST_SOURCES)
         found["default"].add([it.document_id for it in shallow], [it.document_id for it in deep], spent)
 
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from bench.speed.lookup import EMBEDDING
 from bench.speed.vectors import Vectors
+from citemesh.contract.bounds import DEFAULT_COLLECTION
 from citemesh.kit.settings import load
-from services.retrieval.engine import DEFAULT_COLLECTION, Chunk, DocumentInfo, Engine, NewDocument, Place
+from services.retrieval.engine import Chunk, DocumentInfo, Engine, NewDocument, Place
 from services.retrieval.main import engine_of, index_of
 from services.retrieval.settings import RetrievalSettings
 

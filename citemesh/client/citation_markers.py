@@ -7,8 +7,8 @@ command line, the assistants' tools.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from citemesh.client.sentences import Splitter
 from citemesh.client.types import AskEvent, CitationEvent, DeltaEvent, DoneEvent
+from citemesh.text.sentences import SentenceSplitter
 
 FENCE = "```"
 
@@ -39,7 +39,7 @@ class MarkerInserter:
         self._text = ""
         self._released = 0  # characters that were let go
         self._cited = 0  # end of the last sentence whose citations came
-        self._splitter = Splitter()
+        self._splitter = SentenceSplitter()
         self._ends: list[int] = []  # of complete sentences whose citations are still to come
         self._numbers: list[int] = []  # that wait for the end of code
         self._unsupported = False

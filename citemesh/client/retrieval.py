@@ -32,11 +32,10 @@ from citemesh.client.types import (
     Span,
     Upload,
 )
+from citemesh.contract.bounds import DEFAULT_COLLECTION, PART_BYTES
 from citemesh.errors import InvalidInput, NotSupported
 from citemesh.kit.collection_scope import COLLECTION_HEADER, SHARD_HEADER
 
-DEFAULT_COLLECTION = "default"
-PART_BYTES = 256 * 1024
 INGEST_TIMEOUT_S = 24 * 3600.0
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from citemesh.client.types import Source
 from citemesh.evaluation.outcome import Outcome
 from citemesh.evaluation.questions import Asked, Evidence
+from citemesh.text.scripts import CJK
 
 QUALITY = (
     "evidence_recall",
@@ -33,7 +34,7 @@ ABOUT = {
     "completion_tokens": "tokens that the model wrote",
     "searches": "searches that were made",
 }
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+")
+_WORD = re.compile(rf"[{CJK}]|[^\W_]+")
 _ARTICLES = {"a", "an", "the"}
 
 

@@ -21,7 +21,7 @@ from citemesh.client.types import (
     SearchFilter,
     SourcesEvent,
 )
-from gateway.query.language import script_of
+from citemesh.text.scripts import script_of
 from gateway.query.plan import Plan
 from gateway.query.searching import Sequences
 from gateway.query.wording import speaks_chinese

@@ -11,19 +11,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from citemesh.client.types import Citation, Location, Source, Span, Support
+from citemesh.contract.bounds import LONGEST_CLAIM, MOST_SUPPORT
 from citemesh.errors import CiteMeshError
+from citemesh.text.sentences import Sentence
 from gateway.query.clauses import clauses
 from gateway.query.contrary import contrary
 from gateway.query.ports import RerankerPort
-from gateway.query.sentences import Sentence
 from gateway.query.telemetry import tracer
 from gateway.query.transcript import Transcript
 from gateway.query.vectors import TokenVectors, bounded
 
 log = logging.getLogger(__name__)
-LONGEST_SENTENCE = 8192
 MOST_SENTENCES = 32
-MOST_SUPPORT = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ class Checker:
         return batch
 
     async def _check(self, claims: Sequence[Claim]) -> None:
-        texts = [claim.sentence.text.strip()[:LONGEST_SENTENCE] for claim in claims]
+        texts = [claim.sentence.text.strip()[:LONGEST_CLAIM] for claim in claims]
         found = await self._supporting(texts)
         chosen = [self._choose(claim, support) for claim, support in zip(claims, found, strict=True)]
         await self._by_clause(texts, chosen)

@@ -3,8 +3,8 @@
 import re
 from itertools import pairwise
 
-from gateway.query.sentences import is_wide
-from gateway.query.words import telling
+from citemesh.text.scripts import written_without_spaces
+from citemesh.text.words import content_words
 
 LEAST_WORDS = 3
 """Telling words of a part: with fewer, nearly any passage would support it."""
@@ -37,4 +37,4 @@ def clauses(text: str) -> list[str]:
 
 def _stands(part: str) -> bool:
     """Whether a part says enough to be checked."""
-    return len(telling(part)) >= LEAST_WORDS or sum(map(is_wide, part)) >= LEAST_WIDE
+    return len(content_words(part)) >= LEAST_WORDS or sum(map(written_without_spaces, part)) >= LEAST_WIDE

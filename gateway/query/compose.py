@@ -5,6 +5,8 @@ from dataclasses import replace
 
 from citemesh.client.types import Model, Question, Sampling
 from citemesh.errors import CiteMeshError, Overloaded
+from citemesh.text.languages import script_of_language
+from citemesh.text.scripts import script_of
 from gateway.query import extractive, telemetry
 from gateway.query.citations import Checker
 from gateway.query.context import Packed, Packer, numbered, to_source
@@ -15,13 +17,11 @@ from gateway.query.faults import is_services
 from gateway.query.find import Ranking
 from gateway.query.generate import STOP, Outcome, OutOfTime, Writer
 from gateway.query.grammar import of_markers
-from gateway.query.language import script_of
 from gateway.query.limits import Limits
 from gateway.query.models import Models
 from gateway.query.notices import Key
 from gateway.query.ports import Upstreams
 from gateway.query.run import Draft, Run
-from gateway.query.tongues import script_of_tongue
 from gateway.query.vectors import TokenVectors
 from gateway.query.wording import ask_for
 
@@ -157,7 +157,7 @@ class Composer:
 
 def script_wanted(question: Question) -> str:
     """The script that the answer is to be written in."""
-    return script_of_tongue(question.answer_language) if question.answer_language else script_of(question.question)
+    return script_of_language(question.answer_language) if question.answer_language else script_of(question.question)
 
 
 def _form_notices(run: Run) -> list[Key]:
@@ -166,7 +166,7 @@ def _form_notices(run: Run) -> list[Key]:
     if run.mode == "extractive" and run.question.style in ("list", "steps"):
         told.append("no_style")
     wanted = run.question.answer_language
-    if wanted and script_of(run.transcript.text) != script_of_tongue(wanted):
+    if wanted and script_of(run.transcript.text) != script_of_language(wanted):
         told.append("no_language")
     elif wanted and run.mode == "extractive":
         told.append("quoted_language")

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 from citemesh.client.types import Location, Model, Passage, Source, Span
 from citemesh.errors import InvalidInput
+from citemesh.text.sentences import split_sentences
 from gateway.query.edges import edges_first
 from gateway.query.limits import Limits
 from gateway.query.ports import TokenizerPort
 from gateway.query.prompt import ASK, Ids, Template, Templates
-from gateway.query.sentences import split
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Packer:
 
     async def _shorten(self, piece: _Piece, template: Template, budget: int, question: str) -> _Piece:
         """The piece with as many whole sentences from its start as fit."""
-        sentences = split(piece.source.text)
+        sentences = split_sentences(piece.source.text)
         header = f"{piece.source.title}\n"
         encoded = await self._tokenizer.encode([header, *(s.text for s in sentences)], template.tokenizer)
         ids, end = list(encoded.sequences[0]), 0

@@ -5,8 +5,8 @@ A passage that says nearly what a better one says, or that is one too many of it
 
 from collections.abc import Hashable, Iterable, Sequence
 
+from citemesh.text.scripts import is_chinese
 from gateway.query.context import Scored
-from gateway.query.language import is_chinese
 
 LOOKED_AT = 4
 SHINGLE = 3

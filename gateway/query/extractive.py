@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from citemesh.client.types import Ranked, Source, Span
+from citemesh.contract.bounds import LONGEST_CLAIM
 from citemesh.errors import CiteMeshError
-from gateway.query.citations import LONGEST_SENTENCE, cite
-from gateway.query.language import joins_without_space
+from citemesh.text.scripts import joins_without_space, written_without_spaces
+from citemesh.text.sentences import split_sentences
+from gateway.query.citations import cite
 from gateway.query.limits import Limits
 from gateway.query.markers import unmarked
 from gateway.query.ports import RerankerPort
-from gateway.query.sentences import is_wide, split
 from gateway.query.structured import plain
 from gateway.query.transcript import Transcript
 from gateway.query.vectors import TokenVectors, bounded
@@ -67,7 +68,7 @@ def candidates(sources: Sequence[Source]) -> list[Quote]:
     every = [
         Quote(source, sentence.span, shown)
         for source in sources
-        for sentence in split(source.text)
+        for sentence in split_sentences(source.text)
         if (shown := _shown(sentence.text))
     ]
     told = [quote for quote in every if _tells(quote.text)] or every
@@ -76,7 +77,7 @@ def candidates(sources: Sequence[Source]) -> list[Quote]:
 
 def _shown(text: str) -> str:
     """A sentence as it is quoted: on one line, without control tokens, and without what looks like our markers."""
-    return " ".join(unmarked(plain(text)).split())[:LONGEST_SENTENCE]
+    return " ".join(unmarked(plain(text)).split())[:LONGEST_CLAIM]
 
 
 def overlap(question: str, text: str) -> float:
@@ -104,13 +105,13 @@ def _between(quote: Quote, after: Quote | None) -> str:
 
 def _tells(text: str) -> bool:
     """Whether a text is long enough to say something and is no heading, table or code."""
-    wide = sum(map(is_wide, text))
+    wide = sum(map(written_without_spaces, text))
     return not _FURNITURE.match(text) and (wide >= 6 or len(text.split()) >= 4)
 
 
 def _terms(text: str) -> set[str]:
-    words = {word for word in _WORD.findall(text.lower()) if not is_wide(word[0])}
-    wide = [char for char in text if is_wide(char)]
+    words = {word for word in _WORD.findall(text.lower()) if not written_without_spaces(word[0])}
+    wide = [char for char in text if written_without_spaces(char)]
     return words | {one + two for one, two in pairwise(wide)}
 
 

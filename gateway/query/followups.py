@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from citemesh.client.types import Passage, Source
+from citemesh.text.scripts import HAN, is_chinese, script_of
+from citemesh.text.sentences import split_sentences
+from citemesh.text.stop_words import ENGLISH_FUNCTION_WORDS
+from citemesh.text.words import content_words, stems
 from gateway.query.context import Scored
-from gateway.query.language import is_chinese, script_of
-from gateway.query.sentences import split
-from gateway.query.words import FUNCTION_WORDS, stems, telling
 
 LONGEST = 160
 SENTENCES = 12
@@ -23,7 +24,7 @@ RELEVANT = 0.15
 _THING = r"(?P<thing>(?:The |An? )?[A-Z][\w’'-]*(?: [\w’'-]+){0,5}?)"
 _IS = re.compile(rf"^{_THING} (?P<verb>is|are|was|were) (?:an?|the|one of) \w+")
 _DONE_IN = re.compile(rf"^{_THING} (?P<verb>was|were) (?P<done>\w+(?:ed|en|un|lt|de)) .*?\bin \d{{4}}\b")
-_HAN_IS = re.compile(r"^(?P<thing>[\u4e00-\u9fffA-Za-z0-9·]{2,16}?)(?:是一|是指|是中|为一)")
+_HAN_IS = re.compile(rf"^(?P<thing>[{HAN}A-Za-z0-9·]{{2,16}}?)(?:是一|是指|是中|为一)")
 _PRONOUNS = frozenset(("it", "this", "that", "these", "those", "they", "he", "she", "we", "you", "there", "here"))
 _NUMBERING = re.compile(r"^[\d.\s§#*-]+")
 
@@ -70,7 +71,7 @@ def proposed(passage: Passage, question: str) -> Iterator[str]:
 
 
 def _english(passage: Passage, headings: Sequence[str]) -> Iterator[str]:
-    for sentence in split(passage.text)[:SENTENCES]:
+    for sentence in split_sentences(passage.text)[:SENTENCES]:
         text = " ".join(sentence.text.split())
         if (match := _DONE_IN.match(text)) and _stands_alone(match["thing"]):
             yield f"When {match['verb']} {_inside(match['thing'])} {match['done']}?"
@@ -82,7 +83,7 @@ def _english(passage: Passage, headings: Sequence[str]) -> Iterator[str]:
 
 
 def _chinese(passage: Passage, headings: Sequence[str]) -> Iterator[str]:
-    for sentence in split(passage.text)[:SENTENCES]:
+    for sentence in split_sentences(passage.text)[:SENTENCES]:
         if match := _HAN_IS.match(sentence.text.strip()):
             yield f"{match['thing']}是什么？"
     if headings and headings[0][-1] not in "?？":
@@ -92,7 +93,7 @@ def _chinese(passage: Passage, headings: Sequence[str]) -> Iterator[str]:
 
 def alike(one: str, other: str) -> bool:
     """Whether two questions ask nearly the same: most of the telling words of the shorter are in the longer."""
-    left, right = stems(telling(one)), stems(telling(other))
+    left, right = stems(content_words(one)), stems(content_words(other))
     if not left or not right:
         return one.strip("?？ ").casefold() == other.strip("?？ ").casefold()
     return len(left & right) / min(len(left), len(right)) > ALIKE and _asks(one) == _asks(other)
@@ -101,7 +102,7 @@ def alike(one: str, other: str) -> bool:
 def is_english(text: str) -> bool:
     """Whether a text has one of English's function words."""
     words = set(re.findall(r"[a-z]+", text.lower()))
-    return script_of(text) == "latin" and bool(words & FUNCTION_WORDS)
+    return script_of(text) == "latin" and bool(words & ENGLISH_FUNCTION_WORDS)
 
 
 def _asks(question: str) -> str:
@@ -110,7 +111,7 @@ def _asks(question: str) -> str:
 
 
 def _stands_alone(thing: str) -> bool:
-    return thing.split()[0].lower() not in _PRONOUNS and len(telling(thing)) > 0
+    return thing.split()[0].lower() not in _PRONOUNS and len(content_words(thing)) > 0
 
 
 def _inside(thing: str) -> str:

@@ -11,6 +11,7 @@ from citemesh.errors import (
     DeadlineExceeded,
     Unavailable,
 )
+from citemesh.text.sentences import Sentence, SentenceSplitter
 from gateway.query.citations import Checker, Claim
 from gateway.query.context import Packed
 from gateway.query.deadline import Deadline
@@ -18,7 +19,6 @@ from gateway.query.limits import Limits
 from gateway.query.loops import LoopWatch
 from gateway.query.markers import Cleaned, Hint, MarkerFilter
 from gateway.query.ports import GenerationPort
-from gateway.query.sentences import Sentence, Splitter
 from gateway.query.transcript import Transcript
 
 END_S = 0.5
@@ -50,7 +50,7 @@ class Writer:
         self._transcript = transcript
         self._checker = checker
         self._markers = MarkerFilter()
-        self._splitter = Splitter()
+        self._splitter = SentenceSplitter()
         self._loops = LoopWatch()
         self._hints: list[Hint] = []
 

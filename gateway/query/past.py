@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gateway.query.sentences import is_wide
+from citemesh.text.scripts import written_without_spaces
 from gateway.query.standalone import Exchange, standalone
 
 MOST_TURNS = 40
@@ -47,7 +47,7 @@ def recent(past: Sequence[Exchange], budget: int) -> list[Exchange]:
 
 def tokens(text: str) -> int:
     """About how many tokens a text has: models' vocabularies differ, and a budget needs no more."""
-    wide = sum(map(is_wide, text))
+    wide = sum(map(written_without_spaces, text))
     return round((len(text) - wide) / LETTERS_A_TOKEN + wide * TOKENS_A_HAN + 0.5)
 
 

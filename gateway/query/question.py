@@ -1,17 +1,13 @@
 """What a question must be before any work is done for it."""
 
 from citemesh.client.types import Question
+from citemesh.contract.bounds import LONGEST_QUERY, MOST_ANSWER_TOKENS, MOST_HOPS, MOST_RELATED_QUESTIONS
+from citemesh.contract.filters import check_collections, check_filter, check_filter_values, check_whole
+from citemesh.contract.source_types import check_source_types
 from citemesh.errors import InvalidInput
-from gateway.query.focus import SOURCE_TYPES, check_collections, check_filter, check_source_types, check_whole
-from gateway.query.tongues import TONGUES
+from citemesh.text.languages import LANGUAGE_NAMES
 
-__all__ = ["SOURCE_TYPES", "check", "check_source_types", "check_text", "check_whole"]
-
-LONGEST_QUESTION = 32768
-MOST_TOKENS = 4096
 MOST_TURNS = 100
-MOST_RELATED = 10
-MOST_HOPS = 5
 LONGEST_ID = 128
 MODES = ("", "generated", "extractive")
 LENGTHS = ("", "short", "standard", "detailed")
@@ -25,6 +21,7 @@ def check(question: Question) -> None:
     check_whole("collection", question.collection)
     check_source_types("source_types", question.source_types)
     check_filter("filter", question.filter)
+    check_filter_values("filter", question.filter)
     check_collections("more_collections", question.more_collections)
     _check_form(question)
     _check_past(question)
@@ -35,9 +32,9 @@ def check_text(field: str, text: str, remedy: str = "write a question") -> None:
     check_whole(field, text)
     if not text.strip():
         raise InvalidInput(field, "is empty", remedy)
-    if len(text) > LONGEST_QUESTION:
+    if len(text) > LONGEST_QUERY:
         fault = f"is {len(text)} characters long"
-        raise InvalidInput(field, fault, f"shorten it to {LONGEST_QUESTION} characters")
+        raise InvalidInput(field, fault, f"shorten it to {LONGEST_QUERY} characters")
 
 
 def _check_form(question: Question) -> None:
@@ -45,12 +42,12 @@ def _check_form(question: Question) -> None:
     _check_one_of("mode", question.mode, MODES)
     _check_one_of("length", question.length, LENGTHS)
     _check_one_of("style", question.style, STYLES)
-    _check_between("max_tokens", question.max_tokens, MOST_TOKENS, "0 for the default")
-    _check_between("related_questions", question.related_questions, MOST_RELATED, "0 for none")
+    _check_between("max_tokens", question.max_tokens, MOST_ANSWER_TOKENS, "0 for the default")
+    _check_between("related_questions", question.related_questions, MOST_RELATED_QUESTIONS, "0 for none")
     _check_between("max_hops", question.max_hops, MOST_HOPS, "0 for the default")
     if question.temperature is not None and not 0 <= question.temperature <= 2:
         raise InvalidInput("temperature", f"is {question.temperature}", "use 0 to 2")
-    if question.answer_language and question.answer_language not in TONGUES:
+    if question.answer_language and question.answer_language not in LANGUAGE_NAMES:
         fault = f"{question.answer_language[:40]!r} is no language"
         raise InvalidInput("answer_language", fault, 'use a code of ISO 639-1, such as "en" or "zh"')
 

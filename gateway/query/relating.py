@@ -7,11 +7,11 @@ from typing import Protocol
 
 from citemesh.client.types import Source
 from citemesh.errors import CiteMeshError
+from citemesh.text.scripts import is_chinese
+from citemesh.text.words import content_words, stems
 from gateway.query.context import Scored
 from gateway.query.followups import alike, related, unused
-from gateway.query.language import is_chinese
 from gateway.query.structured import Structured
-from gateway.query.words import stems, telling
 
 log = logging.getLogger(__name__)
 READ = 5
@@ -85,8 +85,8 @@ def sound(found: object, question: str, texts: Sequence[str]) -> list[str]:
     """Questions that are some, in the question's language, and mostly of the words of one passage."""
     kept = []
     for one in found if isinstance(found, list) else []:
-        words = stems(telling(one)) if isinstance(one, str) and one.rstrip().endswith(("?", "？")) else set()
-        fits = any(len(words & stems(telling(text))) > SHARE * len(words) for text in texts)
+        words = stems(content_words(one)) if isinstance(one, str) and one.rstrip().endswith(("?", "？")) else set()
+        fits = any(len(words & stems(content_words(text))) > SHARE * len(words) for text in texts)
         if words and fits and is_chinese(one) == is_chinese(question):
             kept.append(" ".join(one.split())[:LONGEST])
     return kept

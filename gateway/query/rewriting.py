@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from citemesh.errors import CiteMeshError
+from citemesh.text.words import content_words, stems
 from gateway.query.standalone import Exchange, standalone
 from gateway.query.structured import Structured
-from gateway.query.words import stems, telling
 
 log = logging.getLogger(__name__)
 TURNS = 3
@@ -68,6 +68,6 @@ def told(question: str, past: Sequence[Exchange]) -> str:
 
 def holds(found: str, question: str, past: Sequence[Exchange]) -> bool:
     """Whether a rewritten question keeps the question's words, adds some, and only from what was said."""
-    words, asked = stems(telling(found)), stems(telling(question))
-    said = stems(telling(" ".join(f"{one.question} {one.answer}" for one in past)))
+    words, asked = stems(content_words(found)), stems(content_words(question))
+    said = stems(content_words(" ".join(f"{one.question} {one.answer}" for one in past)))
     return bool(found.strip()) and asked <= words and bool(words - asked) and words <= asked | said

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 
 from citemesh.client.types import Passage, Question, Search, SearchAnswer, SearchFilter
+from citemesh.contract.bounds import DEFAULT_COLLECTION
 from gateway.query.ports import RetrievalPort
 
 Sequences = tuple[tuple[str, int], ...]
-DEFAULT_COLLECTION = "default"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gateway.query.language import is_chinese
-from gateway.query.words import ASKING, names, telling
+from citemesh.text.names import names
+from citemesh.text.scripts import HAN, is_chinese
+from citemesh.text.stop_words import ENGLISH_QUESTION_WORDS
+from citemesh.text.words import content_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ _THING = re.compile(
 _MONTHS = frozenset(month.lower() for month in month_name if month)
 _OWNING = frozenset(("his", "its", "their", "theirs", "hers"))
 _FOR_A_NAME = re.compile(r"\W*(?:who|whom|which|what)\b|.*谁", re.I)
-_CHINESE = re.compile(r"它们|他们|她们|它|他|她|该(?=[\u4e00-\u9fff])|其(?!他|它|实|中|余)|这个|那个|这里|那里|此人")
+_CHINESE = re.compile(rf"它们|他们|她们|它|他|她|该(?=[{HAN}])|其(?!他|它|实|中|余)|这个|那个|这里|那里|此人")
 _LAST = re.compile(r"\b(?:of|in|on|at|from|with|by|about|to)\s+$", re.I)
 _DOES = frozenset(("do", "does", "did"))
 _SHORT = 2
@@ -55,7 +57,7 @@ def standalone(question: str, past: Sequence[Exchange]) -> str:
         return _with(last.question, swapped)
     if joined := _AND.match(question):
         question = joined["rest"][:1].upper() + joined["rest"][1:]
-    if not telling(question) and not names(question):
+    if not content_words(question) and not names(question):
         return f"{last.question} {question}"
     return _resolved(question, past)
 
@@ -74,7 +76,7 @@ def _asks(text: str) -> bool:
     """Whether a text begins as a question does."""
     first = text.split()[0].lower().strip(",")
     verbs = "is are was were do does did can could will would has have had should may in at on from to for with by"
-    return first in ASKING or first in verbs.split()
+    return first in ENGLISH_QUESTION_WORDS or first in verbs.split()
 
 
 def _with(question: str, name: str) -> str:
@@ -110,9 +112,9 @@ def _resolved(question: str, past: Sequence[Exchange]) -> str:
 
 def _explained(before: str, after: str) -> bool:
     """Whether a pronoun has something before it in its own sentence that it can mean; a last "of it" hardly has."""
-    if _LAST.search(before) and not telling(after):
+    if _LAST.search(before) and not content_words(after):
         return False
-    return bool(names(f"x {before}")) or len(telling(before)) > _SHORT
+    return bool(names(f"x {before}")) or len(content_words(before)) > _SHORT
 
 
 def _owns(after: str) -> bool:
@@ -160,7 +162,7 @@ def _within(name: str, text: str) -> bool:
 
 def _subject(question: str) -> str:
     """Of a question without names, its longest run of telling words, without the verb that "does" leaves at its end."""
-    known = set(telling(question))
+    known = set(content_words(question))
     words = re.findall(r"[^\W_]+(?:['’-][^\W_]+)*", question)
     if _DOES & {word.lower() for word in words} and len(words) > 1 and words[-2].lower() in known:
         words.pop()

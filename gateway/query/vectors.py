@@ -4,10 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from citemesh.client.types import Candidate, Passage, Source, Span
+from citemesh.contract.bounds import MOST_VECTOR_BYTES
 from citemesh.models.vector_layout import cut
-
-MOST_BYTES = 8 << 20
-"""Vectors of one request: half of what a message may be. A passage beyond them is read again."""
 
 Vectors = tuple[bytes, str]
 _Key = tuple[str, str]
@@ -41,7 +39,7 @@ class TokenVectors:
         return Candidate(name, text, None, part, digest)
 
 
-def bounded(candidates: Sequence[Candidate], most: int = MOST_BYTES) -> list[Candidate]:
+def bounded(candidates: Sequence[Candidate], most: int = MOST_VECTOR_BYTES) -> list[Candidate]:
     """The candidates, those without vectors whose vectors would be too many bytes together with those before."""
     kept = []
     for candidate in candidates:

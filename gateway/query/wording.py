@@ -4,8 +4,8 @@ They stand after the question, at the prompt's end, so that everything before th
 """
 
 from citemesh.client.types import Question
-from gateway.query.language import is_chinese
-from gateway.query.tongues import TONGUES
+from citemesh.text.languages import LANGUAGE_NAMES
+from citemesh.text.scripts import is_chinese
 
 _LENGTHS = {
     "": ("in one or two sentences", "用一两句话"),
@@ -34,5 +34,5 @@ def ask_for(question: Question) -> str:
     if speaks_chinese(question):
         tongue = "中文" if question.answer_language else ""
         return f"\n请{length[1]}{style[1]}{tongue}回答，尽量使用资料中的原话。"
-    tongue = f" in {TONGUES[question.answer_language]}" if question.answer_language else ""
+    tongue = f" in {LANGUAGE_NAMES[question.answer_language]}" if question.answer_language else ""
     return f"\nAnswer{tongue} {length[0]}{style[0]}, with the words of the sources."

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
+from citemesh.contract.filters import check_whole
 from citemesh.errors import InvalidInput
-from gateway.query.question import check_whole
 from gateway.rest.errors import BodyTooLarge
 
 T = TypeVar("T")

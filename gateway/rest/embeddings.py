@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from citemesh.client.types import Embedded
+from citemesh.contract.bounds import MOST_SEARCHES
 from citemesh.errors import InvalidInput
 from gateway.query.question import check_text
 from gateway.rest.ask import renamed
@@ -21,8 +22,6 @@ from gateway.rest.fields import Fields, texts_of
 from gateway.rest.gone import unless_gone
 
 MOST_TEXTS = 2048
-AT_ONCE = 256
-"""Texts of one call to retrieval."""
 INPUT_SCHEMA = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 NAMES = {"texts": "input"}
 ROLE_ABOUT = "passage (as documents are, the default) or query (as questions are); not OpenAI's."
@@ -105,8 +104,8 @@ class EmbeddingsApi:
     async def _made(self, texts: Sequence[str], model: str, role: str, dimensions: int) -> Embedded:
         try:
             parts = [
-                await self._embedder.embed(texts[start : start + AT_ONCE], role == "query")
-                for start in range(0, len(texts), AT_ONCE)
+                await self._embedder.embed(texts[start : start + MOST_SEARCHES], role == "query")
+                for start in range(0, len(texts), MOST_SEARCHES)
             ]
         except InvalidInput as error:
             raise renamed(error, NAMES) from None

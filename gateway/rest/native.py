@@ -20,9 +20,10 @@ from citemesh.client.types import (
     SourcesEvent,
     Span,
 )
+from citemesh.contract.source_types import SOURCE_TYPES
 from citemesh.errors import InvalidInput
 from gateway.query.context import documents
-from gateway.query.question import SOURCE_TYPES, check_text
+from gateway.query.question import check_text
 from gateway.rest.answer import Answer, begin, gather, listed
 from gateway.rest.ask import in_words_of, renamed
 from gateway.rest.body import as_kind, read_object

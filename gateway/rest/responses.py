@@ -11,8 +11,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from citemesh.client.types import Question, SearchFilter
+from citemesh.contract.bounds import MOST_HOPS
 from citemesh.errors import InvalidInput
-from gateway.query.question import MOST_HOPS, check_text
+from gateway.query.question import check_text
 from gateway.rest.answer import begin
 from gateway.rest.ask import in_words_of
 from gateway.rest.body import as_kind, read_object

@@ -17,6 +17,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from citemesh.client.types import Upload
+from citemesh.contract.bounds import PART_BYTES
 from citemesh.errors import InvalidInput
 from gateway.rest.body import texts_by_name
 from gateway.rest.errors import BodyStalled, BodyTooLarge
@@ -28,7 +29,6 @@ FIELD_BYTES = 1024 * 1024
 FRAME_BYTES = 128 * 1024
 """What a form may have beside its files."""
 IN_MEMORY_BYTES = 1024 * 1024
-PART_BYTES = 256 * 1024
 STALL_S = 60.0
 """Longest wait for the next part of a body: who sends nothing gives its place up."""
 LINGER_S = 15.0

@@ -5,23 +5,21 @@ from collections.abc import Iterable, Sequence
 
 from citemesh.api.common.v1 import span_pb2
 from citemesh.api.reranker.v1 import reranker_service_pb2 as pb
+from citemesh.contract.bounds import LONGEST_CLAIM, LONGEST_QUERY, MOST_SUPPORT
 from citemesh.errors import InvalidInput
 from citemesh.models.token_vectors import StoredVectors, unpack
 from services.reranker.engine import Candidate, Ranked, StoredForm, Support
 
-MAX_QUERY = 32768
 MAX_TEXT = 65536
-MAX_SENTENCE = 8192
 MAX_CANDIDATES = 1000
 MAX_SENTENCES = 256
 MAX_PASSAGES = 256
-MAX_SUPPORT = 16
 DEFAULT_SUPPORT = 3
 
 
 def query(request: pb.RerankRequest) -> str:
     """The query. Raises InvalidInput where it is empty, blank or too long."""
-    return _text("query", request.query, MAX_QUERY)
+    return _text("query", request.query, LONGEST_QUERY)
 
 
 def top_k(request: pb.RerankRequest) -> int:
@@ -31,7 +29,7 @@ def top_k(request: pb.RerankRequest) -> int:
 
 def max_support(request: pb.AttributeRequest) -> int:
     """The most passages to answer for a sentence."""
-    return _within("max_support", request.max_support, 0, MAX_SUPPORT) or DEFAULT_SUPPORT
+    return _within("max_support", request.max_support, 0, MOST_SUPPORT) or DEFAULT_SUPPORT
 
 
 def candidates(request: pb.RerankRequest, form: StoredForm | None) -> list[Candidate]:
@@ -48,7 +46,7 @@ def sentences(request: pb.AttributeRequest) -> list[str]:
     """The sentences of an Attribute; one at least, none empty."""
     _count("sentences", len(request.sentences), 1, MAX_SENTENCES)
     return [
-        _text(f"sentences[{n}]", sentence, MAX_SENTENCE, blank=True) for n, sentence in enumerate(request.sentences)
+        _text(f"sentences[{n}]", sentence, LONGEST_CLAIM, blank=True) for n, sentence in enumerate(request.sentences)
     ]
 
 

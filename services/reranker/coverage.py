@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from citemesh.text.word_sets import WordSets, word_sets
 from services.reranker.windows import Floats, Windows
-from services.reranker.words import Words, words_of
 
 Weigh = Callable[[Sequence[str]], Floats]
 """Says how much each word counts: positive, higher for rarer ones."""
@@ -50,13 +50,13 @@ class CoverageIndex:
         self._compared: dict[str, list[int]] = {}
         self._content: dict[str, list[int]] = {}
         for number, (passage, start, end) in enumerate(windows.spans):
-            words = words_of(texts[passage][start:end])
+            words = word_sets(texts[passage][start:end])
             for word in words.compared:
                 self._compared.setdefault(word, []).append(number)
             for word in words.content:
                 self._content.setdefault(word, []).append(number)
 
-    def coverage(self, words: Words, weigh: Weigh) -> Coverage:
+    def coverage(self, words: WordSets, weigh: Weigh) -> Coverage:
         """Coverage of one sentence's words."""
         weights = weigh(words.compared) if words.compared else np.zeros(0, np.float32)
         weights = weights / max(float(weights.sum()), 1e-6)

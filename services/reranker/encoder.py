@@ -13,10 +13,10 @@ from transformers.utils import logging as transformers_logging
 
 from citemesh.errors import DeadlineExceeded, PreconditionFailed
 from citemesh.models.literal import frame, literal_tokenizer
+from citemesh.text.characters import whole_characters
 from services.reranker.cache import TokenVectors
 from services.reranker.engine import Alive
 from services.reranker.maxsim import Floats
-from services.reranker.surrogates import whole_characters
 
 PROJECTION = "late_projection.npy"
 _BATCH_TOKENS = 1024

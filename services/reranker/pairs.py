@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from citemesh.models.literal import literal_tokenizer
-from services.reranker.surrogates import whole_characters
+from citemesh.text.characters import whole_characters
 from services.reranker.windows import Floats, Ints
 
 BATCH_TOKENS = 2048

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from services.reranker.sentences import sentence_spans
+from citemesh.text.sentences import sentence_spans
 
 WIDEST = 3
 """Most sentences in a stretch: a claim that needs more is a summary, and its citation would be the whole passage."""

@@ -18,7 +18,6 @@ Vector = NDArray[np.float32]
 Mode = Literal["hybrid", "dense", "lexical"]
 Fusion = Literal["min-max", "reciprocal-rank"]
 View = Literal["full", "reference"]
-DEFAULT_COLLECTION = "default"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,12 @@ from citemesh.api.retrieval.v1 import collection_service_pb2_grpc as collections
 from citemesh.api.retrieval.v1 import document_service_pb2_grpc as documents_grpc
 from citemesh.api.retrieval.v1 import retrieval_service_pb2_grpc as search_grpc
 from citemesh.client.mesh import Mesh
+from citemesh.contract.bounds import DEFAULT_COLLECTION
 from citemesh.errors import AlreadyExists, NotFound
 from citemesh.kit.server import Registration, ServiceSpec, run_service
 from services.retrieval.embedding.encoder import Encoder
 from services.retrieval.embedding.queue import EmbeddingQueue, Load
-from services.retrieval.engine import DEFAULT_COLLECTION, Engine
+from services.retrieval.engine import Engine
 from services.retrieval.fuse import Weights
 from services.retrieval.guard import GuardedEngine
 from services.retrieval.index.kinds import IndexChoice

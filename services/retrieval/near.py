@@ -18,6 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from citemesh.text.index_words import index_words
+from citemesh.text.scripts import INDEXED_BY_PAIRS
 from services.retrieval import lexical
 
 VERSION = f"1.{lexical.VERSION}"
@@ -35,7 +37,7 @@ _SHORT = 24
 """Words below which only equal texts are near."""
 _DIGEST = 8
 _HEAD = 2 * _DIGEST
-_LETTER = f"[^\\W{lexical.UNSPACED}]"
+_LETTER = f"[^\\W{INDEXED_BY_PAIRS}]"
 _NAMED = re.compile(
     rf"(?:(?<!\w)-)?{_LETTER}*\d(?:(?:{_LETTER}|[.,:/_-])*{_LETTER})?%?"  # 5, -5, 1.4.2, 2024-05-01, A17, utf_8
     rf"|{_LETTER}+(?:[_-]{_LETTER}+)+"  # authz-casbin, max_tokens
@@ -57,7 +59,7 @@ class Group:
 
 def signature(text: str) -> bytes:
     """What a text is compared by: 16 bytes of a short one, else 272. Takes about 0.4 ms for 200 words."""
-    words = list(lexical.words(text))
+    words = list(index_words(text))
     plain = unicodedata.normalize("NFKC", text)
     head = _digest(words or plain.split()) + _digest(_NAMED.findall(plain))
     return head if len(words) < _SHORT else head + _sketch(words)

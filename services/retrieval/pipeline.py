@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from citemesh.contract.source_types import SourceType
 from citemesh.errors import CiteMeshError, NotFound, PreconditionFailed
 from services.retrieval.commits import Commits
 from services.retrieval.embedding.encoder import LateEncoder, in_context
@@ -16,7 +17,6 @@ from services.retrieval.embedding.queue import EmbeddingQueue
 from services.retrieval.engine import DocumentInfo, Engine, NewDocument, TokenVectors, Vector
 from services.retrieval.ingest.chunk import ChunkSize, TokenCounter
 from services.retrieval.ingest.describe import described, document_id_of, said_title
-from services.retrieval.ingest.detect import SourceType
 from services.retrieval.ingest.draft import Draft, draft, spans
 from services.retrieval.ingest.long import means, pieces, whole
 from services.retrieval.ingest.parsed import IngestFault, Parsed

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from citemesh.contract.bounds import MOST_DOCUMENT_MIB
 from citemesh.kit.settings import ServiceSettings, service_config
 
 
@@ -109,7 +110,9 @@ class RetrievalSettings(ServiceSettings):
         description="Passages that a query's words may have together; of a larger collection its commonest words are"
         " not asked for, so that a search by words takes no longer as it grows.",
     )
-    most_document_mib: int = Field(64, ge=1, le=1024, description="Largest document that is taken in, in MiB.")
+    most_document_mib: int = Field(
+        MOST_DOCUMENT_MIB, ge=1, le=1024, description="Largest document that is taken in, in MiB."
+    )
     documents_at_once: int = Field(16, ge=1, le=1024, description="Documents worked on at once, over all streams.")
     documents_mib: int = Field(256, ge=1, le=65536, description="Memory for documents on their way in, in MiB.")
     readers: int = Field(1, ge=0, le=64, description="Processes that parse documents; 0 parses in the service itself.")

@@ -9,10 +9,10 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
+from citemesh.contract.source_types import SourceType
 from services.retrieval.commits import PutMany, groups
 from services.retrieval.engine import DocumentInfo, Engine, NewDocument
 from services.retrieval.ingest.describe import described, file_name
-from services.retrieval.ingest.detect import SourceType
 from services.retrieval.ingest.draft import Draft
 from services.retrieval.ingest.header import LONGEST_DOCUMENT_ID
 from services.retrieval.ingest.parsed import IngestFault, Parsed

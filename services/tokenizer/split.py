@@ -5,15 +5,14 @@ hold: between paragraphs, lines, sentences or words, else between two tokens; ne
 combined one (a letter with its marks, a joined emoji) only where it alone is longer than a piece.
 """
 
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from citemesh.text.characters import are_joined
+from citemesh.text.sentence_marks import follows_mark
+
 Span = tuple[int, int]
 
-ENDS = frozenset(".!?…;:。！？；：．｡")
-CLOSERS = frozenset("\"')]}»”’）】》」』")
-JOINER = "\u200d"
 FAR = 64
 """Characters looked at around a place, so that a run of white space costs no more than a word."""
 
@@ -116,7 +115,7 @@ def _quality(text: str, starts: Sequence[int], token: int) -> int:
         return 0
     if text[place - 1].isalnum() and "!" <= text[place] <= "~":
         return TOKEN  # within a word: the usual case, and nothing more to see
-    if _combines(text, place):
+    if place < len(text) and are_joined(text[place - 1], text[place]):
         return 0
     end, nearest, farthest = place, max(0, place - FAR), min(len(text), place + FAR)
     while end > nearest and text[end - 1].isspace():
@@ -131,26 +130,9 @@ def _between(text: str, end: int, place: int) -> int:
     lines = text.count("\n", end, place)
     if lines:
         return PARAGRAPH if lines > 1 else LINE
-    if _ends_sentence(text, end) and (end < place or text[end - 1] > "\u2e7f"):
+    if follows_mark(text, end) and (end < place or text[end - 1] > "\u2e7f"):
         return SENTENCE
     return WORD if end < place else TOKEN
-
-
-def _ends_sentence(text: str, end: int) -> bool:
-    nearest = max(1, end - FAR)
-    while end > nearest and text[end - 1] in CLOSERS:
-        end -= 1
-    return end > 0 and text[end - 1] in ENDS
-
-
-def _combines(text: str, place: int) -> bool:
-    """Say whether the characters around a place are one for the eye."""
-    if place <= 0 or place >= len(text):
-        return False
-    after = text[place]
-    if text[place - 1] == JOINER or after == JOINER or (text[place - 1] == "\r" and after == "\n"):
-        return True
-    return unicodedata.category(after).startswith("M") or "\U0001f3fb" <= after <= "\U0001f3ff"
 
 
 def _trimmed(text: str, start: int, end: int) -> Piece | None:

@@ -6,9 +6,10 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 from citemesh.client.types import Location, Passage, Search, SearchAnswer, Span
+from citemesh.contract.bounds import DEFAULT_COLLECTION
 from citemesh.kit.settings import load
 from services.retrieval.embedding.queue import EmbeddingQueue
-from services.retrieval.engine import DEFAULT_COLLECTION, Engine, Filter, Found, Query
+from services.retrieval.engine import Engine, Filter, Found, Query
 from services.retrieval.main import Parts, engine_of
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.tokens import NoTokenizer

@@ -7,7 +7,6 @@ from citemesh.client.types.generation import (
 )
 from citemesh.client.types.places import (
     Location,
-    Span,
     Usage,
 )
 from citemesh.client.types.query import (
@@ -48,6 +47,7 @@ from citemesh.client.types.tokenizer import (
     Encoded,
     TokenizerInfo,
 )
+from citemesh.text.span import Span
 
 __all__ = [
     "AskEvent",

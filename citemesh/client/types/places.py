@@ -2,13 +2,7 @@
 
 from dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A stretch of text in code points: start inclusive, end exclusive."""
-
-    start: int
-    end: int
+from citemesh.text.span import Span
 
 
 @dataclass(frozen=True, slots=True)

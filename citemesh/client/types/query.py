@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from citemesh.client.types.places import Location, Span, Usage
+from citemesh.client.types.places import Location, Usage
 from citemesh.client.types.retrieval import SearchFilter
+from citemesh.text.span import Span
 
 
 @dataclass(frozen=True, slots=True)

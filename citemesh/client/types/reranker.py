@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from citemesh.client.types.places import Span
+from citemesh.text.span import Span
 
 
 @dataclass(frozen=True, slots=True)

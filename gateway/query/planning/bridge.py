@@ -12,12 +12,14 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from citemesh.client.types import Passage
+from citemesh.text.names import names
+from citemesh.text.sentences import split_sentences
+from citemesh.text.stop_words import ENGLISH_QUESTION_WORDS
+from citemesh.text.words import content_words, stems
 from gateway.query.planning import bridge_unspaced
 from gateway.query.planning.name import Name, best_first
 from gateway.query.planning.planner import Finding
 from gateway.query.planning.unspaced import is_unspaced
-from gateway.query.sentences import split
-from gateway.query.words import ASKING, names, stems, telling
 
 WIDTH = 3
 LONGEST = 1000
@@ -67,12 +69,14 @@ class Bridge:
 
 def is_question(text: str) -> bool:
     """Whether a text asks: it ends so, or begins with one of English's question words; a claim doesn't."""
-    return text.rstrip().endswith("?") or any(word in ASKING for word in text.lower().split()[:_OPENING_WORDS])
+    return text.rstrip().endswith("?") or any(
+        word in ENGLISH_QUESTION_WORDS for word in text.lower().split()[:_OPENING_WORDS]
+    )
 
 
 def need(question: str, read: Sequence[Passage]) -> float:
     """How much a question asks beyond what one sentence says: words that none has, names, inner clauses."""
-    words = stems(telling(question))
+    words = stems(content_words(question))
     best = max((len(words & has) for passage in read for _, has in _said(passage.title, passage.text)), default=0)
     rest = " ".join(question.split()[_OPENING_WORDS:])
     clauses = len(_CLAUSE.findall(rest)) + 0.5 * len(_OF_THE.findall(question))
@@ -87,11 +91,11 @@ def bridges(question: str, read: Sequence[Passage]) -> list[Name]:
 def query_of(question: str, name: Name) -> str:
     """A search for a name and for what its passage doesn't say of the question."""
     known = _words(f"{name.passage.title} {name.passage.text}")
-    return " ".join([name.text, *(word for word in telling(question) if not stems([word]) <= known)])
+    return " ".join([name.text, *(word for word in content_words(question) if not stems([word]) <= known)])
 
 
 def _names(question: str, read: Sequence[Passage]) -> Iterator[Name]:
-    words = stems(telling(question))
+    words = stems(content_words(question))
     for rank, passage in enumerate(read):
         cost = 1 + _RANK_COST * rank
         for said, has in _said(passage.title, passage.text):
@@ -104,7 +108,7 @@ def _names(question: str, read: Sequence[Passage]) -> Iterator[Name]:
 
 def _new(name: str, question: str, passage: Passage | None, words: set[str]) -> bool:
     """Whether a name says something that question and passage's title don't."""
-    telling_words = stems(telling(name))
+    telling_words = stems(content_words(name))
     if not telling_words or telling_words <= words or name[0].isdigit():
         return False
     title = passage.title.casefold() if passage else ""
@@ -120,8 +124,8 @@ def _reads(hop: int) -> int:
 def _said(title: str, text: str) -> tuple[tuple[str, frozenset[str]], ...]:
     """Each of a passage's first sentences and its words, with those of the title, which says what "it" is."""
     about = _words(title)
-    return tuple((one.text, frozenset(about | _words(one.text))) for one in split(text)[:SENTENCES])
+    return tuple((one.text, frozenset(about | _words(one.text))) for one in split_sentences(text)[:SENTENCES])
 
 
 def _words(text: str) -> set[str]:
-    return stems(telling(text))
+    return stems(content_words(text))

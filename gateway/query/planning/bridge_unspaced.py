@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from citemesh.client.types import Passage
+from citemesh.text.scripts import HAN, HANGUL
+from citemesh.text.sentences import split_sentences
 from gateway.query.context import Scored
 from gateway.query.planning.name import Name, best_first
 from gateway.query.planning.unspaced import (
@@ -22,7 +24,6 @@ from gateway.query.planning.unspaced import (
     stretches,
     without,
 )
-from gateway.query.sentences import split
 
 Worth = Mapping[str, float]
 Read = tuple[float, Passage]
@@ -46,8 +47,8 @@ _KINDS = re.compile(
     r"江|河|湖|山|岛|桥|寺|党|队|奖|會社|会社|大學)$"
 )
 _NATIVE = re.compile(r"哪[里裡]人|何处人|何處人")
-_DESCRIBES = re.compile(r"[的の]|(?<=[たるい])(?=[\u4e00-\u9fff])|(?<=[은는을를의쓴한인])\s(?=[\uac00-\ud7af])")
-_PERSON = re.compile(rf"[{_SURNAMES}][\u4e00-\u9fff]{{1,2}}")
+_DESCRIBES = re.compile(rf"[的の]|(?<=[たるい])(?=[{HAN}])|(?<=[은는을를의쓴한인])\s(?=[{HANGUL}])")
+_PERSON = re.compile(rf"[{_SURNAMES}][{HAN}]{{1,2}}")
 
 
 def queries(question: str, found: Sequence[Scored]) -> list[str]:
@@ -129,7 +130,7 @@ def _names(question: str, worth: Worth, found: Sequence[Scored], read: Sequence[
     texts = [f"{one.passage.title} {one.passage.text}" for one in found]
     titles = {one.passage.title for one in found if len(one.passage.title) > 1}
     for placed, passage in read:
-        for sentence in split(passage.text)[:SENTENCES]:
+        for sentence in split_sentences(passage.text)[:SENTENCES]:
             whole = _held(worth, f"{passage.title} {sentence.text}")
             for clause in clauses(sentence.text):
                 fit = (2 * whole + _held(worth, clause)) / 3 * placed
@@ -161,4 +162,4 @@ def _common(text: str, texts: Sequence[str]) -> float:
 
 
 def _said(passage: Passage) -> list[str]:
-    return [f"{passage.title} {sentence.text}" for sentence in split(passage.text)[:SENTENCES]]
+    return [f"{passage.title} {sentence.text}" for sentence in split_sentences(passage.text)[:SENTENCES]]

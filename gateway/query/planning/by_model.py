@@ -4,9 +4,9 @@ import logging
 from collections.abc import Sequence
 
 from citemesh.errors import CiteMeshError
+from citemesh.text.words import content_words, stems
 from gateway.query.planning.planner import Finding, Planner
 from gateway.query.structured import Structured
-from gateway.query.words import stems, telling
 
 log = logging.getLogger(__name__)
 MOST_QUERIES = 3
@@ -70,11 +70,11 @@ def told(question: str, findings: Sequence[Finding]) -> str:
 
 def sensible(queries: Sequence[object], question: str, findings: Sequence[Finding]) -> tuple[str, ...]:
     """Queries of words that were asked or found: a search for anything else is made up."""
-    known = stems(telling(f"{question}\n{told(question, findings)}"))
+    known = stems(content_words(f"{question}\n{told(question, findings)}"))
     asked = {finding.query.casefold() for finding in findings}
     kept = []
     for query in queries:
-        words = stems(telling(query)) if isinstance(query, str) else set()
+        words = stems(content_words(query)) if isinstance(query, str) else set()
         if isinstance(query, str) and words and words <= known and query.casefold() not in asked:
             kept.append(" ".join(query.split())[:LONGEST_QUERY])
     return tuple(dict.fromkeys(kept))[:MOST_QUERIES]

@@ -9,11 +9,12 @@ import re
 from collections.abc import Container, Iterator
 from itertools import pairwise
 
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_UNSPACED = re.compile(f"[{_HAN}\u3040-\u30ff\uac00-\ud7af]")
+from citemesh.text.scripts import CJK, HAN, HANGUL, HIRAGANA, KATAKANA
+
+_UNSPACED = re.compile(f"[{CJK}]")
 QUOTED = re.compile(r"[《〈「『“‘]([^》〉」』”’\n]{2,40})[》〉」』”’]")
 _LATIN = re.compile(r"[A-Za-z][\w.+-]*\w(?: [A-Z][\w.+-]*\w)*")
-_KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc・]{3,}")
+_KATAKANA = re.compile(f"[{KATAKANA}ー・]{{3,}}")
 _CLAUSES = re.compile(r"[，、；：,;:（）()。！？\n]")
 _HAN_BREAK = re.compile(
     r"什么|甚麼|多少|怎么样|怎么|怎样|如何|为什么|为何|哪些|哪里|哪裡|哪个|哪座|哪家|哪所|哪一|哪|何人|何时|何地|何处|请问|"
@@ -23,10 +24,10 @@ _HAN_BREAK = re.compile(
 _KOREAN_END = re.compile(
     r"(?:에서는|에게서|으로는|이라는|에서|에게|으로|부터|까지|이며|이다|이라|은|는|이|가|을|를|의|에|와|과|로|도|만)$"
 )
-_KOREAN_WORD = re.compile(r"[\uac00-\ud7af]{2,}")
-_ENDED = re.compile(f"[{_HAN}][\u304b-\u3082\u3089-\u308d](?=[\u3041-\u309f])")
+_KOREAN_WORD = re.compile(f"[{HANGUL}]{{2,}}")
+_ENDED = re.compile(f"[{HAN}][\u304b-\u3082\u3089-\u308d](?=[{HIRAGANA}])")
 """A Japanese word's character and the beginning of its ending."""
-_RUN = re.compile(f"[{_HAN}]{{2,}}")
+_RUN = re.compile(f"[{HAN}]{{2,}}")
 _ASKING = re.compile(
     r"[?？]\s*$|什么|甚麼|多少|谁|誰|哪|几[个名位家年]|何[人时地处年]|吗|呢|如何|怎|どこ|いつ|だれ|何|누구|어디|언제|무엇|어느|몇"
 )

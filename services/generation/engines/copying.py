@@ -4,11 +4,12 @@ import re
 from dataclasses import dataclass
 
 from citemesh.models import byte_vocabulary as vocabulary
+from citemesh.text.scripts import HAN
 
 TURN = re.compile(r"<\|turn\|>(\w+)\n(.*?)(?=<\|end\|>|<\|turn\|>|\Z)", re.DOTALL)
 SOURCE = re.compile(r"^\[(\d+)\] ?(.*?)(?=^\[\d+\]|\Z)", re.DOTALL | re.MULTILINE)
 SENTENCE = re.compile(r"[^\s].*?(?:[.!?](?=\s|\Z)|[。！？]|\n|\Z)", re.DOTALL)
-WORD = re.compile(r"[a-z0-9]+|[\u3400-\u9fff]")
+WORD = re.compile(f"[a-z0-9]+|[{HAN}]")
 
 SHORTEST = 12
 """Characters below which a stretch is a heading rather than a sentence."""

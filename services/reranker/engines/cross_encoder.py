@@ -6,12 +6,12 @@ import numpy as np
 
 from citemesh.errors import CiteMeshError, DeadlineExceeded, PreconditionFailed
 from citemesh.models.prepared import PreparedModel
+from citemesh.text.word_sets import word_sets
 from services.reranker.coverage import Coverage, CoverageIndex
 from services.reranker.engine import Alive, Stored, Support
 from services.reranker.pairs import Pair, PairNetwork, PairTokenizer
 from services.reranker.support import best_of_each, preference
 from services.reranker.windows import Floats, Windows, windows_of
-from services.reranker.words import words_of
 
 _TRIED = 2
 """Stretches of a passage that the model reads for a sentence: those that hold most of its words."""
@@ -74,7 +74,7 @@ class CrossEncoderEngine:
         """
         windows = windows_of(texts)
         index = CoverageIndex(texts, windows)
-        coverages = [index.coverage(words_of(sentence), _evenly) for sentence in sentences]
+        coverages = [index.coverage(word_sets(sentence), _evenly) for sentence in sentences]
         tried = [_promising(windows, coverage) for coverage in coverages]
         pairs = [self._pair(s, texts, windows, w) for s, some in zip(sentences, tried, strict=True) for w in some]
         judged = iter(self._judge(pairs, alive))

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from citemesh.errors import DeadlineExceeded
+from citemesh.text.word_sets import word_sets
 from services.reranker.calibration import LEXICAL, features
 from services.reranker.coverage import CoverageIndex
 from services.reranker.engine import Alive, Stored, Support
 from services.reranker.support import best_of_each, preference
 from services.reranker.windows import Floats, windows_of
-from services.reranker.words import words_of
 
 
 class FakeEngine:
@@ -26,10 +26,10 @@ class FakeEngine:
         """Weighted share of the query's words in each text, 0 to 1."""
         if not alive():
             raise DeadlineExceeded("reranking")
-        wanted = words_of(query).compared
+        wanted = word_sets(query).compared
         weights = dict(zip(wanted, map(float, weigh(wanted)), strict=True))
         total = sum(weights.values()) or 1.0
-        return [sum(weights.get(word, 0.0) for word in words_of(text).compared) / total for text in texts]
+        return [sum(weights.get(word, 0.0) for word in word_sets(text).compared) / total for text in texts]
 
     def support(
         self, sentences: Sequence[str], texts: Sequence[str], alive: Alive, stored: Stored = ()
@@ -41,7 +41,7 @@ class FakeEngine:
         for sentence in sentences:
             if not alive():
                 raise DeadlineExceeded("checking support")
-            coverage = index.coverage(words_of(sentence), weigh)
+            coverage = index.coverage(word_sets(sentence), weigh)
             scores = LEXICAL.probability(features(coverage))
             found.append(best_of_each(windows, preference(windows, coverage), scores, coverage.shared))
         return found

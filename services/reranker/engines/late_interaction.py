@@ -9,6 +9,7 @@ import torch
 from citemesh.errors import DeadlineExceeded
 from citemesh.models.prepared import PreparedModel
 from citemesh.models.token_vectors import StoredVectors, digest_of
+from citemesh.text.word_sets import word_sets
 from services.reranker.cache import TokenVectors, VectorCache, text_key
 from services.reranker.calibration import LATE, features
 from services.reranker.coverage import Coverage, CoverageIndex
@@ -19,7 +20,6 @@ from services.reranker.idf import token_weights
 from services.reranker.maxsim import Floats, maxsim, nearest
 from services.reranker.support import best_first, best_of_each, preference
 from services.reranker.windows import Ints, Windows, windows_of
-from services.reranker.words import words_of
 
 _GROUP_TOKENS = 32768
 """Passage tokens that are compared at once: 50 MB of vectors at 384 dimensions."""
@@ -133,7 +133,7 @@ class LateInteractionEngine:
             best = nearest(query.vectors.astype(np.float32), tokens, starts, ends)
             weights = self._weights[query.ids]
             similarity = weights @ index.windows.widen(best) / max(float(weights.sum()), 1e-6)
-            yield index.coverage(words_of(sentence), self._weigh), similarity
+            yield index.coverage(word_sets(sentence), self._weigh), similarity
 
     def _queries(self, texts: Sequence[str], alive: Alive) -> list[TokenVectors]:
         """Vectors of queries or sentences; of one that fills more than one sequence, the beginning only."""

@@ -4,14 +4,12 @@ from collections.abc import Sequence
 
 from citemesh.api.common.v1 import span_pb2
 from citemesh.api.retrieval.v1 import document_service_pb2 as pb
+from citemesh.contract.bounds import MOST_DELETED, MOST_PART_BYTES
 from citemesh.errors import InvalidInput
 from citemesh.kit.timestamps import timestamp
 from services.retrieval.convert import collections
 from services.retrieval.engine import DocumentInfo
 from services.retrieval.ingest.upload import End, Header, Part, Progress
-
-MAX_DELETED = 1000
-_LONGEST_PART = 1024 * 1024
 
 
 def part(request: pb.IngestRequest) -> Part:
@@ -20,7 +18,7 @@ def part(request: pb.IngestRequest) -> Part:
     if kind == "header":
         return _header(request.header)
     if kind == "data":
-        if len(request.data) > _LONGEST_PART:
+        if len(request.data) > MOST_PART_BYTES:
             raise InvalidInput("data", f"it has {len(request.data)} bytes", "send up to 1 MiB a part")
         return request.data
     if kind == "end":
@@ -86,8 +84,8 @@ def deletion(request: pb.DeleteDocumentsRequest) -> Sequence[str]:
     ids = list(request.document_ids)
     if not ids:
         raise InvalidInput("document_ids", "it is empty", "name the documents to delete")
-    if len(ids) > MAX_DELETED:
-        raise InvalidInput("document_ids", f"it has {len(ids)} entries", f"delete up to {MAX_DELETED} at once")
+    if len(ids) > MOST_DELETED:
+        raise InvalidInput("document_ids", f"it has {len(ids)} entries", f"delete up to {MOST_DELETED} at once")
     if "" in ids:
         raise InvalidInput("document_ids", "one of them is empty", "name the documents to delete")
     return ids

@@ -3,15 +3,15 @@
 import base64
 import binascii
 
+from citemesh.contract.bounds import MOST_PAGE
 from citemesh.errors import InvalidInput
 
-MAX_PAGE = 1000
 _PAGE = 100
 
 
 def size(asked: int) -> int:
     """Entries of a page."""
-    return bounded("page_size", asked, _PAGE, MAX_PAGE)
+    return bounded("page_size", asked, _PAGE, MOST_PAGE)
 
 
 def start(token: str) -> str:

@@ -6,10 +6,8 @@ from datetime import UTC
 from citemesh.api.common.v1 import span_pb2
 from citemesh.api.retrieval.v1 import passage_pb2
 from citemesh.api.retrieval.v1 import retrieval_service_pb2 as pb
+from citemesh.contract.bounds import MOST_VECTOR_BYTES
 from services.retrieval.engine import NOWHERE, Chunk, DocumentInfo, Duplicate, Found, Place, Results
-
-MOST_VECTOR_BYTES = 8 << 20
-"""Token vectors in one answer: half of what a message may be by default. A passage without is read again."""
 
 
 def results(found: Results, most_vector_bytes: int = MOST_VECTOR_BYTES) -> pb.SearchResponse:

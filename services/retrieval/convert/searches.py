@@ -1,15 +1,12 @@
 """Searches, with every check of a field."""
 
 from citemesh.api.retrieval.v1 import retrieval_service_pb2 as pb
+from citemesh.contract.bounds import DEFAULT_RESULTS, LONGEST_QUERY, MOST_RESULTS, MOST_SEARCHES
 from citemesh.errors import InvalidInput
 from services.retrieval.convert import collections, filters
 from services.retrieval.convert.pages import bounded
 from services.retrieval.engine import EVERYTHING, Fusion, Mode, Query, View
 
-MAX_TOP_K = 1000
-MAX_QUERY = 32_768
-MAX_SEARCHES = 256
-_TOP_K = 10
 _MODES: dict[int, Mode] = {
     pb.SEARCH_MODE_UNSPECIFIED: "hybrid",
     pb.SEARCH_MODE_HYBRID: "hybrid",
@@ -33,12 +30,14 @@ def query(request: pb.SearchRequest) -> Query:
     text = request.query
     if not text.strip():
         raise InvalidInput("query", "it is empty", "ask something")
-    if len(text) > MAX_QUERY:
-        raise InvalidInput("query", f"it has {len(text)} characters", f"ask in up to {MAX_QUERY}")
+    if len(text) > LONGEST_QUERY:
+        raise InvalidInput("query", f"it has {len(text)} characters", f"ask in up to {LONGEST_QUERY}")
     if request.mode not in _MODES:
         raise InvalidInput("mode", f"{request.mode} is no search mode", "leave it out for hybrid")
-    if not 0 <= request.token_vectors_of <= MAX_TOP_K:
-        raise InvalidInput("token_vectors_of", f"{request.token_vectors_of} is out of range", f"use 0 to {MAX_TOP_K}")
+    if not 0 <= request.token_vectors_of <= MOST_RESULTS:
+        raise InvalidInput(
+            "token_vectors_of", f"{request.token_vectors_of} is out of range", f"use 0 to {MOST_RESULTS}"
+        )
     if request.fusion not in _FUSIONS:
         raise InvalidInput("fusion", f"{request.fusion} is no fusion", "leave it out for min-max")
     if request.view not in _VIEWS:
@@ -48,7 +47,7 @@ def query(request: pb.SearchRequest) -> Query:
     return Query(
         collection=collections.name_of(request.collection),
         text=text,
-        top_k=bounded("top_k", request.top_k, _TOP_K, MAX_TOP_K),
+        top_k=bounded("top_k", request.top_k, DEFAULT_RESULTS, MOST_RESULTS),
         mode=_MODES[request.mode],
         filter=filters.chosen(request.filter) if request.HasField("filter") else EVERYTHING,
         with_token_ids=request.with_token_ids,
@@ -63,8 +62,8 @@ def query(request: pb.SearchRequest) -> Query:
 
 def queries(request: pb.BatchSearchRequest) -> list[Query]:
     """Several searches. Raises InvalidInput, whose field names the search."""
-    if not 0 < len(request.searches) <= MAX_SEARCHES:
-        raise InvalidInput("searches", f"it has {len(request.searches)} entries", f"send 1 to {MAX_SEARCHES}")
+    if not 0 < len(request.searches) <= MOST_SEARCHES:
+        raise InvalidInput("searches", f"it has {len(request.searches)} entries", f"send 1 to {MOST_SEARCHES}")
     found = []
     for number, search in enumerate(request.searches):
         try:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal, Protocol, runtime_checkable
-from unicodedata import east_asian_width
 
 from citemesh.models.token_vectors import CONTEXT_VERSION
+from citemesh.text.characters import takes_two_columns
 from services.retrieval.engine import Embedding, Vector
 from services.retrieval.ingest.chunk import TokenCounter
 
@@ -88,5 +88,5 @@ def _fitting(context: str) -> str:
     """As much of it as leaves a model of 512 tokens room for the chunk. Wide characters take twice the tokens."""
     if len(context) * 2 <= _LONGEST_CONTEXT or context.isascii():
         return context[:_LONGEST_CONTEXT]
-    widths = accumulate(2 if east_asian_width(character) in "WF" else 1 for character in context[:_LONGEST_CONTEXT])
+    widths = accumulate(2 if takes_two_columns(character) else 1 for character in context[:_LONGEST_CONTEXT])
     return context[: bisect_right(list(widths), _LONGEST_CONTEXT)]

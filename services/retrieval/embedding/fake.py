@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from citemesh.models.token_vectors import pack
-from services.retrieval import lexical
+from citemesh.text.index_words import index_words
 from services.retrieval.embedding.encoder import Ids, Role, Tokens
 from services.retrieval.engine import Embedding, Vector
 
@@ -39,7 +39,7 @@ class FakeEncoder:
 
     def ids(self, texts: Sequence[str], role: Role) -> list[Ids]:
         """Hashes of the words, the same for both roles."""
-        return [[_hash(word) for word in lexical.words(text)] for text in texts]
+        return [[_hash(word) for word in index_words(text)] for text in texts]
 
     def tokens(self, texts: Sequence[str], own: Sequence[int]) -> list[Tokens]:
         """The words; those that end in the last `own` characters are the chunk's."""

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from services.retrieval.lexical import UNSPACED
+from citemesh.text.scripts import INDEXED_BY_PAIRS
 
-_TOKEN = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]{{1,4}}|[^\w\s]")
+_TOKEN = re.compile(rf"[{INDEXED_BY_PAIRS}]|[^\W{INDEXED_BY_PAIRS}]{{1,4}}|[^\w\s]")
 
 
 class RoughTokens:

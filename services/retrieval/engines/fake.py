@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from citemesh.errors import AlreadyExists, NotFound, NotSupported
+from citemesh.text.index_words import index_words
 from services.retrieval import lexical, near
 from services.retrieval.engine import (
     Chunk,
@@ -225,7 +226,7 @@ def _cosines(query: Query, rows: Sequence[_Row]) -> dict[int, float]:
 
 
 def _bm25(query: str, rows: Sequence[_Row], k1: float = 1.2, b: float = 0.75) -> dict[int, float]:
-    counts = [Counter(lexical.words(row.chunk.text)) for row in rows]
+    counts = [Counter(index_words(row.chunk.text)) for row in rows]
     average = sum(sum(count.values()) for count in counts) / max(1, len(counts)) or 1.0
     scores: defaultdict[int, float] = defaultdict(float)
     for word in lexical.query_words(query):

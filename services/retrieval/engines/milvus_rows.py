@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from citemesh.errors import InvalidInput
+from citemesh.text.index_words import index_words
 from services.retrieval import lexical, near
 from services.retrieval.engine import Chunk, DocumentInfo, Embedding, NewDocument, Place, TokenIds
 from services.retrieval.engines import milvus_filter
@@ -128,7 +129,7 @@ def joined(rows: Sequence[Row]) -> str:
 def indexed(text: str) -> str:
     """Words as the analyzer of Milvus takes them one by one, single characters of scripts without spaces too."""
     found: list[str] = []
-    for word in lexical.words(text):
+    for word in index_words(text):
         found.append(_plain(word))
         if len(word) == 2 and not word.isascii():
             found.append(_plain(word[0]))

@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Protocol
 
+from citemesh.text.characters import whole_character
+from citemesh.text.sentence_marks import rough_sentences
 from services.retrieval.engine import Place
-from services.retrieval.ingest.cut import by_size, lines, sentences, whole_character
+from services.retrieval.ingest.cut import by_size, lines
 from services.retrieval.ingest.markdown import heading_text
 from services.retrieval.ingest.parsed import Block, Parsed
 
@@ -103,7 +105,7 @@ def _pieces(parsed: Parsed, size: ChunkSize) -> Iterator[_Piece]:
 def _cut(text: str, block: Block, size: ChunkSize) -> Iterator[tuple[int, int]]:
     most = size.piece * _LONGEST_TOKEN
     if block.kind == "paragraph":
-        spans: Iterable[tuple[int, int]] = sentences(text, block.start, block.end)
+        spans: Iterable[tuple[int, int]] = rough_sentences(text, block.start, block.end)
     elif block.kind == "heading" or block.end - block.start <= most:
         spans = [(block.start, block.end)]
     else:

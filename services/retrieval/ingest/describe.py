@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
+from citemesh.contract.source_types import SourceType
+from citemesh.text.languages import language_by_script
 from services.retrieval.engine import Chunk, DocumentInfo, Place
 from services.retrieval.ingest.chunk import ChunkSize, TokenCounter, chunk
 from services.retrieval.ingest.dates import date_of
-from services.retrieval.ingest.detect import SourceType
-from services.retrieval.ingest.language import language_of
 from services.retrieval.ingest.parsed import IngestFault, Parsed
 from services.retrieval.ingest.upload import Upload
 
@@ -36,7 +36,7 @@ def described(upload: Upload, document_id: str, sha256: str, source_type: Source
         title=title[:_LONGEST_TITLE],
         uri=header.uri or parsed.uri,
         source_type=source_type,
-        language=parsed.language or language_of(parsed.text),
+        language=parsed.language or language_by_script(parsed.text),
         content_sha256=sha256,
         size_bytes=len(upload.data),
         characters=len(parsed.text),

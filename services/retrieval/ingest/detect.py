@@ -4,12 +4,11 @@ import re
 from dataclasses import dataclass
 from email.message import Message
 from pathlib import PurePosixPath
-from typing import Literal
 
+from citemesh.contract.source_types import SourceType
+from citemesh.contract.suffixes import SOURCE_TYPE_BY_SUFFIX
 from services.retrieval.ingest import archived, code, json_lines
 from services.retrieval.ingest.parsed import IngestFault
-
-SourceType = Literal["markdown", "text", "html", "pdf", "docx", "epub", "csv", "jsonl", "code"]
 
 MEDIA_TYPES: dict[str, SourceType] = {
     "text/markdown": "markdown",
@@ -43,22 +42,6 @@ MEDIA_TYPES: dict[str, SourceType] = {
 _CODE = ("text/x-", "application/x-sh", "application/x-python", "application/x-httpd-php", "application/x-yaml")
 _TABS = ("text/tab-separated-values", "text/tsv")
 _UNDECLARED = {"", "application/octet-stream", "binary/octet-stream"}
-_EXTENSIONS: dict[str, SourceType] = {
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".mdx": "markdown",
-    ".txt": "text",
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".pdf": "pdf",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".tab": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".jsonlines": "jsonl",
-}
 _FOREIGN = (
     (b"\x89PNG\r\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -118,7 +101,7 @@ def detect(data: bytes, media_type: str = "", name: str = "") -> Detected:
     if declared is not None:
         return Detected(declared, charset, delimiter)
     suffix = PurePosixPath(name.split("?")[0].split("#")[0]).suffix.lower()
-    named = "code" if code.language_of(name) else _EXTENSIONS.get(suffix)
+    named = "code" if code.language_of(name) else SOURCE_TYPE_BY_SUFFIX.get(suffix)
     return Detected(seen or named or _guess(data), charset, "\t" if suffix in (".tsv", ".tab") else "")
 
 

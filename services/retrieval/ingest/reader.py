@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from typing import Protocol
 
-from services.retrieval.ingest.detect import SourceType
+from citemesh.contract.source_types import SourceType
 from services.retrieval.ingest.parsed import IngestFault, Parsed
 from services.retrieval.ingest.read import read, read_rows
 from services.retrieval.ingest.table import Layout, Row

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from services.retrieval.ingest.detect import SourceType
+from citemesh.contract.source_types import SourceType
 from services.retrieval.ingest.parsed import Block, IngestFault, Parsed
 from services.retrieval.ingest.table import Layout, Row
 

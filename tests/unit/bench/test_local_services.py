@@ -4,13 +4,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+
+from bench.common import corpus
+from bench.common.asking import STEPS, Asker
 from bench.common.local_services.generation import local_generation
 from bench.common.local_services.reranker import local_reranker
 from bench.common.local_services.retrieval import copy_store, local_retrieval
 from bench.common.local_services.tokenizer import local_tokenizer
-
-from bench.common import corpus
-from bench.common.asking import STEPS, Asker
 from citemesh.client.types import Candidate, Sampling
 from gateway.answering import Answering
 from gateway.main import admission_of

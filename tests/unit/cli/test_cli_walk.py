@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from citemesh.contract.suffixes import FOLDER_SUFFIXES, LANGUAGE_BY_SUFFIX
 from citemesh.errors import InvalidInput
-from cli.walk import SUFFIXES, walk
-from services.retrieval.ingest import code
+from cli.walk import walk
 from services.retrieval.ingest.detect import detect
 
 
@@ -108,7 +108,7 @@ def test_nothing_to_ingest_says_so(tree: Path, make: object) -> None:
         walk(make(tree))  # type: ignore[operator]  # a function, chosen by the parameter
 
 
-@pytest.mark.parametrize("suffix", sorted(SUFFIXES - {".docx", ".epub", ".pdf"}))
+@pytest.mark.parametrize("suffix", sorted(FOLDER_SUFFIXES - {".docx", ".epub", ".pdf"}))
 def test_what_folders_are_searched_for_is_what_retrieval_reads(suffix: str) -> None:
-    known = suffix in code.EXTENSIONS or suffix in (".text", ".txt")
+    known = suffix in LANGUAGE_BY_SUFFIX or suffix in (".text", ".txt")
     assert known or detect(b"a\tb", name=f"x{suffix}").source_type not in ("text", "code")

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citemesh.client.types import Source
+from citemesh.text.sentences import split_sentences
 from gateway.query.citations import Checker, Claim
 from gateway.query.clauses import MOST, clauses
 from gateway.query.context import Scored, numbered, to_source
 from gateway.query.contrary import contrary
 from gateway.query.flow import nowhere
-from gateway.query.sentences import split
 from gateway.query.transcript import Transcript
 from tests.unit.gateway.asking import ask
 from tests.unit.gateway.fakes import FakeGeneration, FakeRetrieval, Mesh, citations_of, passage
@@ -32,7 +32,7 @@ async def cited(sentence: str, *texts: str, hints: frozenset[int] = frozenset(),
     """Numbers cited at a sentence, in the order that they are sent."""
     mesh, transcript = Mesh(), Transcript(nowhere)
     checker = Checker(mesh.reranker, sources(*texts), transcript, 5.0, most)
-    [one] = split(sentence)
+    [one] = split_sentences(sentence)
     checker.add(Claim(one, hints))
     checker.close()
     await asyncio.wait_for(checker.run(), 5)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.query.language import script_of
+from citemesh.text.scripts import script_of
 from gateway.query.loops import LoopWatch
 
 

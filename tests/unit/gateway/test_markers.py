@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.query.markers import Cleaned, MarkerFilter, unmarked
-from tests.unit.gateway.test_sentences import CUTS, parts
+from tests.unit.text.test_sentences import CUTS, parts
 
 TEXT = st.text(alphabet=st.sampled_from("a []1,7【】` \n中Source-"), max_size=60)
 

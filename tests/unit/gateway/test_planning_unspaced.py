@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from bench.retrieving.chinese import CASES, LATER, Case
 from citemesh.client.types import Passage
+from citemesh.text.index_words import index_words
 from gateway.query.context import Scored
 from gateway.query.planning.bridge import Bridge
 from gateway.query.planning.bridge_unspaced import is_layered, queries
 from gateway.query.planning.planner import Finding
 from gateway.query.planning.unspaced import asks, is_unspaced, marked, pairs, stretches, without
 from gateway.query.planning.weave import woven
-from services.retrieval.lexical import query_words, words
+from services.retrieval.lexical import query_words
 from tests.unit.gateway.fakes import passage
 
 MISSED = {"the temple's builder's dynasty"}
@@ -28,7 +29,7 @@ class Index:
 
     def __init__(self, cases: Sequence[Case]) -> None:
         self.passages = [passage(t, f"{case.kind}-{at}", title=s) for case in cases for at, (s, t) in _places(case)]
-        self._words = [Counter(words(f"{one.title} {one.text}")) for one in self.passages]
+        self._words = [Counter(index_words(f"{one.title} {one.text}")) for one in self.passages]
         self._seen = Counter(word for each in self._words for word in each)
 
     def search(self, query: str, most: int) -> tuple[Scored, ...]:

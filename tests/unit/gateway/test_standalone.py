@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from citemesh.text.names import names
 from gateway.query.standalone import Exchange, hints, standalone
-from gateway.query.words import names
 
 TOWER = Exchange("When was the Eiffel Tower built?", "It was built in 1889 for the World's Fair.")
 STOKER = Exchange("Who wrote Dracula?", "Bram Stoker wrote Dracula.")

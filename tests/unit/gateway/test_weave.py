@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citemesh.client.types import AskEvent, Citation, CitationEvent, DeltaEvent, DoneEvent, Location, Span, Usage
-from gateway.query.sentences import split
+from citemesh.text.sentences import split_sentences
 from gateway.rest.weave import Weaver
 
 DONE = DoneEvent("complete", "generated", Usage(), (), {}, "", "")
@@ -46,11 +46,14 @@ def test_a_break_inside_a_sentence_loses_nothing() -> None:
 
 def test_code_stays_as_it_is() -> None:
     text = "Run this.\n```sh\nmake up\n```\nThen ask."
-    sentences = split(text, line_ends=True)
+    sentences = split_sentences(text, line_ends=True)
     assert [s.text for s in sentences] == ["Run this.\n", "```sh\n", "make up\n", "```\n", "Then ask."]
     events: list[AskEvent] = [DeltaEvent(text), *(cited(s.span, n) for n, s in enumerate(sentences, 1))]
     assert "".join(woven([*events, DONE])) == "Run this.[1]\n```sh\nmake up\n```\nThen ask.[2][3][4][5]"
-    code: list[AskEvent] = [DeltaEvent(text[10:28]), *(cited(s.span, 2) for s in split(text[10:28], line_ends=True))]
+    code: list[AskEvent] = [
+        DeltaEvent(text[10:28]),
+        *(cited(s.span, 2) for s in split_sentences(text[10:28], line_ends=True)),
+    ]
     assert "".join(woven([*code, DONE])) == "```sh\nmake up\n```\n\n[2]"
 
 
@@ -60,7 +63,7 @@ def test_code_stays_as_it_is() -> None:
     st.lists(st.integers(0, 3), max_size=60),
 )
 def test_without_its_markers_the_woven_text_is_the_text(text: str, cuts: list[int], delays: list[int]) -> None:
-    sentences = split(text, line_ends=True)
+    sentences = split_sentences(text, line_ends=True)
     events: list[AskEvent] = []
     at, said, lag = 0, 0, iter(delays)
     for cut in [*cuts, len(text)]:

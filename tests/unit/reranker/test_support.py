@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from citemesh.text.word_sets import word_sets
 from services.reranker.calibration import LATE, LEXICAL, features
 from services.reranker.coverage import Coverage, CoverageIndex
 from services.reranker.engine import Support
 from services.reranker.support import best_of_each, preference
 from services.reranker.windows import WIDEST, windows_of
-from services.reranker.words import words_of
 
 TEXTS = ["One apple. Two pears. Three plums. Four figs.", "", "   ", "五个苹果。"]
 
@@ -18,7 +18,7 @@ def evenly(words: object) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
 
 
 def coverage(sentence: str, texts: list[str]) -> Coverage:
-    return CoverageIndex(texts, windows_of(texts)).coverage(words_of(sentence), evenly)
+    return CoverageIndex(texts, windows_of(texts)).coverage(word_sets(sentence), evenly)
 
 
 def test_windows_are_runs_of_up_to_three_sentences() -> None:
@@ -56,7 +56,7 @@ def test_another_sentence_is_taken_in_only_where_it_adds_enough() -> None:
     windows = windows_of(text)
     both = "Anna bought apples. She paid with gold."
     for sentence, expected in (("Anna bought apples gold", "Anna bought apples."), ("Anna paid gold", both)):
-        found = CoverageIndex(text, windows).coverage(words_of(sentence), evenly)
+        found = CoverageIndex(text, windows).coverage(word_sets(sentence), evenly)
         [best] = best_of_each(windows, preference(windows, found), found.stretch, found.shared)
         assert text[0][best.start : best.end] == expected
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pypdfium2
 import pytest
 
+from citemesh.text.languages import language_by_script
 from services.retrieval.ingest import front_matter, html, markdown
 from services.retrieval.ingest.describe import described
 from services.retrieval.ingest.detect import detect
 from services.retrieval.ingest.encoding import decode
-from services.retrieval.ingest.language import language_of
 from services.retrieval.ingest.parsed import IngestFault, Parsed, paragraphs
 from services.retrieval.ingest.read import read
 from services.retrieval.ingest.upload import Header, Upload
@@ -213,7 +213,7 @@ def test_line_ends_are_one_kind() -> None:
     ],
 )
 def test_languages(source: str, code: str) -> None:
-    assert language_of(source) == code
+    assert language_by_script(source) == code
 
 
 def test_a_pdf_without_text_and_one_that_is_broken() -> None:

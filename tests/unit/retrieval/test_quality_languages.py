@@ -6,7 +6,9 @@ from contextlib import closing
 
 import pytest
 
-from services.retrieval import lexical, lexical_arabic
+from citemesh.text.index_words import index_words
+from citemesh.text.stemming import arabic_stem
+from services.retrieval import lexical
 
 SENTENCES = {
     "ja tower": "東京タワーは、東京都港区芝公園にある総合電波塔で、高さは３３３メートルである。",
@@ -106,7 +108,7 @@ def test_common_words_are_left_out_where_there_are_others() -> None:
 
 
 def test_thai_vowels_stay_in_their_pairs(index: sqlite3.Connection) -> None:
-    assert list(lexical.words("ที่นี่")) == ["ที่นี่", "นี่"]
+    assert list(index_words("ที่นี่")) == ["ที่นี่", "นี่"]
     assert found(index, "กี่") == []
 
 
@@ -124,4 +126,4 @@ def test_thai_vowels_stay_in_their_pairs(index: sqlite3.Connection) -> None:
     ],
 )
 def test_arabic_words_lose_what_is_written_with_them(word: str, stem: str) -> None:
-    assert lexical_arabic.stem(word) == stem
+    assert arabic_stem(word) == stem

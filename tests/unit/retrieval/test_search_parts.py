@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from citemesh.text.index_words import index_words
 from services.retrieval import lexical
 from services.retrieval.fuse import Fused, Scores, Weights, fuse, fuse_ranks, rank, unrelated
 
@@ -107,7 +108,7 @@ def test_ties_are_stable() -> None:
     ],
 )
 def test_words(text: str, expected: list[str]) -> None:
-    assert list(lexical.words(text)) == expected
+    assert list(index_words(text)) == expected
 
 
 def test_a_query_keeps_each_word_once_and_no_loose_ends() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.query.sentences import LONGEST, Sentence, Splitter, split
+from citemesh.text.sentences import LONGEST_SENTENCE, Sentence, SentenceSplitter, split_sentences
 
 TEXT = st.text(alphabet=st.sampled_from("ab A1.!?。！？…\n )\"”'，,- 中é😀"), max_size=120) | st.text(max_size=60)
 CUTS = st.lists(st.integers(1, 9), max_size=200)
@@ -19,16 +19,16 @@ def parts(text: str, cuts: list[int]) -> list[str]:
     return [*found, text[at:]]
 
 
-def streamed(deltas: list[str], longest: int = LONGEST) -> list[Sentence]:
-    splitter = Splitter(longest=longest)
+def streamed(deltas: list[str], longest: int = LONGEST_SENTENCE) -> list[Sentence]:
+    splitter = SentenceSplitter(longest=longest)
     return [s for delta in deltas for s in splitter.feed(delta)] + splitter.close()
 
 
 def texts(text: str, line_ends: bool = True) -> list[str]:
-    return [sentence.text.strip() for sentence in split(text, line_ends)]
+    return [sentence.text.strip() for sentence in split_sentences(text, line_ends)]
 
 
-@given(TEXT, CUTS, st.sampled_from([5, 20, LONGEST]))
+@given(TEXT, CUTS, st.sampled_from([5, 20, LONGEST_SENTENCE]))
 def test_sentences_tile_the_text_however_it_arrives(text: str, cuts: list[int], longest: int) -> None:
     whole = streamed([text], longest)
     assert streamed(parts(text, cuts), longest) == whole
@@ -43,7 +43,7 @@ def test_sentences_tile_the_text_however_it_arrives(text: str, cuts: list[int], 
 
 @given(TEXT)
 def test_prose_tiles_too(text: str) -> None:
-    assert "".join(sentence.text for sentence in split(text)) == text
+    assert "".join(sentence.text for sentence in split_sentences(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,6 @@ def test_wrapped_lines_are_one_sentence_in_prose() -> None:
 
 def test_a_text_without_any_end_is_cut_and_stays_quick() -> None:
     text = "字" * 10_000
-    assert [len(s.text) for s in streamed(list(text))] == [LONGEST] * 12 + [400]
+    assert [len(s.text) for s in streamed(list(text))] == [LONGEST_SENTENCE] * 12 + [400]
     words = streamed(["word "] * 2000)
     assert all(s.text.endswith(" ") for s in words)

@@ -4,21 +4,21 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from services.reranker.stopwords import CJK_STOP, STOPWORDS
+from citemesh.text.scripts import HAN, HAN_MARKS, KANA, KANA_FOR_AINU, RADICALS, RARE_HAN
+from citemesh.text.stemming import english_stem
+from citemesh.text.stop_words import CJK_FUNCTION_CHARACTERS, ENGLISH_STOP_WORDS
 
-_CJK = (
-    "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
+_CJK = f"{RADICALS}{HAN_MARKS}{KANA}{KANA_FOR_AINU}{HAN}{RARE_HAN}"
 _NUMBER = r"\d+(?:[.,]\d+)*"
 # Letters that follow a number are a word of their own (100km), digits that follow a letter are part of it (H1N1).
 _TOKEN = re.compile(rf"(?P<number>{_NUMBER})|(?P<cjk>[{_CJK}]+)|(?P<word>[^\W\d_{_CJK}][^\W_{_CJK}]*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """Distinct parts of a text, normalised (NFKC, case folded).
+class WordSets:
+    """Distinct words of a text, normalised (NFKC, case folded).
 
-    content: words that are not stopwords, numbers, and single CJK characters that are not function characters.
+    content: words that are not stop words, numbers, and single CJK characters that are not function characters.
     compared: what coverage counts: content words without their endings, numbers, and pairs of neighbouring CJK
         characters (a lone one where a run has one only).
     numbers: numbers, without thousands separators.
@@ -31,8 +31,8 @@ class Words:
     names: frozenset[str]
 
 
-def words_of(text: str) -> Words:
-    """The words of a text; all parts are empty for a text of white space, punctuation or emoji."""
+def word_sets(text: str) -> WordSets:
+    """Returns the words of a text; all sets are empty for a text of white space, punctuation or emoji."""
     content: dict[str, None] = {}
     compared: dict[str, None] = {}
     numbers: set[str] = set()
@@ -45,25 +45,17 @@ def words_of(text: str) -> Words:
             numbers.add(number)
             content[number] = compared[number] = None
         elif match.lastgroup == "cjk":
-            content.update(dict.fromkeys(c for c in raw if c.isalnum() and c not in CJK_STOP))
+            content.update(dict.fromkeys(c for c in raw if c.isalnum() and c not in CJK_FUNCTION_CHARACTERS))
             compared.update(dict.fromkeys(_pairs(raw)))
-        elif (word := raw.casefold()) not in STOPWORDS:
-            content[word] = compared[stem(word)] = None
+        elif (word := raw.casefold()) not in ENGLISH_STOP_WORDS:
+            content[word] = compared[english_stem(word)] = None
             if raw[0].isupper() and not opening:
-                names.add(stem(word))
+                names.add(english_stem(word))
         opening = False
-    return Words(frozenset(content), tuple(compared), frozenset(numbers), frozenset(names))
-
-
-def stem(word: str) -> str:
-    """The word without an English ending; crude, as both sides of a comparison go through it."""
-    for ending in ("ing", "ies", "ied", "es", "ed", "ly", "s", "e"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word
+    return WordSets(frozenset(content), tuple(compared), frozenset(numbers), frozenset(names))
 
 
 def _pairs(run: str) -> list[str]:
-    """Neighbouring characters in twos, without pairs of function characters only."""
+    """Returns neighbouring characters in twos, without pairs of function characters only."""
     pairs = [run[i : i + 2] for i in range(len(run) - 1)] or [run]
-    return [pair for pair in pairs if not all(c in CJK_STOP for c in pair)]
+    return [pair for pair in pairs if not all(char in CJK_FUNCTION_CHARACTERS for char in pair)]

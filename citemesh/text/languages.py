@@ -1,4 +1,8 @@
-"""Languages by their code of ISO 639-1, as an instruction to a model names them."""
+"""Languages by their code of ISO 639-1: their names, their scripts, and the language that a script tells."""
+
+import re
+
+from citemesh.text.scripts import HAN, HANGUL, HIRAGANA, KATAKANA
 
 _NAMES = (
     "aa=Afar ab=Abkhazian ae=Avestan af=Afrikaans ak=Akan am=Amharic an=Aragonese ar=Arabic as=Assamese av=Avaric "
@@ -22,10 +26,11 @@ _NAMES = (
     "ty=Tahitian ug=Uighur uk=Ukrainian ur=Urdu uz=Uzbek ve=Venda vi=Vietnamese vo=Volapük wa=Walloon wo=Wolof "
     "xh=Xhosa yi=Yiddish yo=Yoruba za=Zhuang zh=Chinese zu=Zulu"
 )
-TONGUES = {code: name.replace("_", " ") for code, name in (one.split("=") for one in _NAMES.split())}
+LANGUAGE_NAMES = {code: name.replace("_", " ") for code, name in (entry.split("=") for entry in _NAMES.split())}
+"""English names, as an instruction to a model gives them."""
 
-# Scripts of languages that are not written in Latin letters; see gateway.query.language.
-_SCRIPTS = {
+# Scripts, as citemesh.text.scripts names them, of languages that are not written in Latin letters.
+_LANGUAGES = {
     "han": "zh",
     "kana": "ja",
     "hangul": "ko",
@@ -36,11 +41,37 @@ _SCRIPTS = {
     "devanagari": "hi mr ne sa",
     "thai": "th",
 }
-SCRIPT_BY_TONGUE = {code: script for script, codes in _SCRIPTS.items() for code in codes.split()}
+_SCRIPTS = {code: script for script, codes in _LANGUAGES.items() for code in codes.split()}
 _OTHER = "am as bn bo dv dz gu hy ii iu ka km kn lo ml my or pa pi si ta te ti"
-"""Languages of scripts that the gateway doesn't tell apart."""
+"""Languages of scripts that `script_of` doesn't tell apart."""
+
+_TELLING_LETTERS = {
+    "ja": f"{HIRAGANA}{KATAKANA}",
+    "ko": HANGUL,
+    "th": "\u0e01-\u0e4e",
+    "el": "\u0370-\u03ff",
+    "he": "\u05d0-\u05ea",
+    "zh": HAN,
+}
+"""Letters of scripts that one language alone uses. Kana stand before Han characters, since Japanese uses both."""
+_SAMPLE = 20_000
+_SHARE = 0.1
+_LETTERS = re.compile(r"[^\W\d_]")
 
 
-def script_of_tongue(code: str) -> str:
-    """The script that a language is written in; "other" where the gateway doesn't know it."""
-    return "other" if code in _OTHER.split() else SCRIPT_BY_TONGUE.get(code, "latin")
+def script_of_language(code: str) -> str:
+    """Returns the script that a language is written in; "other" for one that `script_of` doesn't know."""
+    return "other" if code in _OTHER.split() else _SCRIPTS.get(code, "latin")
+
+
+def language_by_script(text: str) -> str:
+    """Returns the code of the language whose own letters make up a tenth of a text's first 20,000 characters.
+
+    Empty where there is none: Latin, Cyrillic and Arabic letters tell nothing, as many languages use them.
+    """
+    sample = text[:_SAMPLE]
+    letters = len(_LETTERS.findall(sample))
+    for code, script in _TELLING_LETTERS.items():
+        if letters and len(re.findall(f"[{script}]", sample)) >= _SHARE * letters:
+            return code
+    return ""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.reranker.sentences import LONGEST, sentence_spans
+from citemesh.text.sentences import LONGEST_SPAN, sentence_spans
 
 
 def cut(text: str) -> list[str]:
@@ -42,9 +42,9 @@ def test_known_texts(text: str, sentences: list[str]) -> None:
 
 def test_endless_text_is_cut_at_soft_breaks() -> None:
     pieces = cut("word " * 1000)
-    assert all(len(piece) <= LONGEST for piece in pieces)
+    assert all(len(piece) <= LONGEST_SPAN for piece in pieces)
     assert all(set(piece.split()) == {"word"} for piece in pieces)
-    assert [len(piece) for piece in cut("字" * (2 * LONGEST + 1))] == [LONGEST, LONGEST, 1]
+    assert [len(piece) for piece in cut("字" * (2 * LONGEST_SPAN + 1))] == [LONGEST_SPAN, LONGEST_SPAN, 1]
 
 
 @given(st.text(alphabet=st.characters() | st.sampled_from(' .。\n!"”'), max_size=300))

@@ -4,11 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.reranker.words import stem, words_of
+from citemesh.text.stemming import english_stem
+from citemesh.text.word_sets import word_sets
 
 
 def test_english() -> None:
-    words = words_of("The Nobel Prize was awarded to Wilhelm Röntgen in 1901 for 7,731,004 SEK.")
+    words = word_sets("The Nobel Prize was awarded to Wilhelm Röntgen in 1901 for 7,731,004 SEK.")
     assert words.content == {"nobel", "prize", "awarded", "wilhelm", "röntgen", "1901", "7731004", "sek"}
     assert words.numbers == {"1901", "7731004"}
     assert {"nobel", "wilhelm", "röntg"} & words.names or "röntgen" in words.names
@@ -16,7 +17,7 @@ def test_english() -> None:
 
 
 def test_chinese() -> None:
-    words = words_of("北京是中国的首都，有 2189 万人。")
+    words = word_sets("北京是中国的首都，有 2189 万人。")
     assert {"北", "京", "中", "国", "首", "都"} >= words.content - {"2189", "万", "人"}
     assert {"北京", "中国"} <= set(words.compared)
     assert words.numbers == {"2189"}
@@ -34,20 +35,20 @@ def test_chinese() -> None:
     ],
 )
 def test_spellings_of_the_same(one: str, other: str) -> None:
-    assert words_of(one).content == words_of(other).content
+    assert word_sets(one).content == word_sets(other).content
 
 
 def test_letters_after_a_number_are_apart_and_digits_after_letters_are_not() -> None:
-    assert words_of("100km of H1N1").compared == ("100", "km", "h1n1")
+    assert word_sets("100km of H1N1").compared == ("100", "km", "h1n1")
 
 
 def test_names_are_capitalised_within_the_text() -> None:
-    assert words_of("Yesterday Paris saw Rain").names == {stem("paris"), "rain"}
+    assert word_sets("Yesterday Paris saw Rain").names == {english_stem("paris"), "rain"}
 
 
 @pytest.mark.parametrize("text", ["", "  ", "😀🎉", "?!…", "the of and", "的了是", "\x00"])
 def test_texts_about_nothing(text: str) -> None:
-    words = words_of(text)
+    words = word_sets(text)
     assert (words.content, words.compared, words.numbers, words.names) == (frozenset(), (), frozenset(), frozenset())
 
 
@@ -55,12 +56,12 @@ def test_texts_about_nothing(text: str) -> None:
     ("word", "root"), [("falls", "fall"), ("falling", "fall"), ("is", "is"), ("aged", "aged"), ("cities", "cit")]
 )
 def test_endings_go(word: str, root: str) -> None:
-    assert stem(word) == root
+    assert english_stem(word) == root
 
 
 @given(st.text(max_size=200))
 def test_parts_belong_together(text: str) -> None:
-    words = words_of(text)
+    words = word_sets(text)
     assert len(set(words.compared)) == len(words.compared)
     assert words.numbers <= set(words.compared) & words.content
     assert words.names <= set(words.compared)

@@ -1,0 +1,1 @@
+"""What callers and services agree on beside the messages: bounds, source types and filters, checked in one place."""
