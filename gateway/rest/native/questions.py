@@ -21,7 +21,6 @@ from citemesh.client.types import (
 )
 from citemesh.errors import InvalidInput
 from gateway.query.pack.packing import documents
-from gateway.query.question import check_text
 from gateway.rest.core.answer import Answer, begin, gather, listed
 from gateway.rest.core.body import as_kind, read_object
 from gateway.rest.core.endpoint import JSON, SSE, Asking, Bounds, Endpoint
@@ -136,10 +135,8 @@ class NativeApi:
 
 def question(body: dict[str, Any]) -> Question:
     """The question in a body. Raises InvalidInput naming the body's own field."""
-    text = ASKED.of(body)
-    check_text(ASKED.name, text)
     asked = Question(
-        question=text,
+        question=ASKED.of(body),
         mode=MODE.of(body),
         max_tokens=MAX_TOKENS.of(body),
         temperature=TEMPERATURE.of(body),

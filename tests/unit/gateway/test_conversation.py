@@ -25,7 +25,7 @@ class FakeThreads:
         self.turns: list[Turn] = []
         self._error, self._service = error, service
 
-    async def service_for(self, owner: Owner, thread_id: str) -> None:
+    async def require_space(self, owner: Owner, thread_id: str) -> None:
         if self._service:
             raise self._service
 

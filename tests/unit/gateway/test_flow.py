@@ -23,6 +23,8 @@ from citemesh.errors import (
     PreconditionFailed,
     Unavailable,
 )
+from gateway.admission.router import Admission, Priority
+from gateway.answering import Answering
 from gateway.query.answers.stream import events
 from gateway.query.deadline import Deadline
 from gateway.query.flow import Flow
@@ -124,8 +126,10 @@ async def test_deltas_do_not_wait_for_the_check() -> None:
 )
 async def test_a_bad_question_is_refused_by_field(question: Question, field: str) -> None:
     mesh = Mesh()
+    answering = Answering(Flow(mesh.services, Limits()), Admission(1, dict.fromkeys(Priority, 1)), timeout_s=30)
     with pytest.raises(InvalidInput) as refused:
-        await ask(mesh, question)
+        async for _ in answering.ask(question):
+            pass
     assert refused.value.field == field
     assert refused.value.remedy
     assert not mesh.retrieval.asked

@@ -13,7 +13,7 @@ from gateway.query.pack.packing import Scored
 from gateway.query.plan.bridge import Bridge, is_question, need
 from gateway.query.plan.planner import Finding, Planner, SingleShot
 from gateway.query.plan.standalone import Exchange
-from gateway.query.retrieve.merge_hops import LEAD, woven
+from gateway.query.retrieve.merge_hops import LEAD, merged
 from tests.unit.gateway.asking import said_by
 from tests.unit.gateway.fakes import LIMITS, FakeRetrieval, Mesh, assert_sound, done_of, passage, share, sources_of
 
@@ -183,11 +183,11 @@ def documents(ranked: Sequence[Scored]) -> list[str]:
     return [one.passage.document_id for one in ranked]
 
 
-def test_hops_are_woven_and_no_passage_stands_twice() -> None:
+def test_hops_are_merged_and_no_passage_stands_twice() -> None:
     first, second = Finding("q", scored(*"abcdef")), Finding("r", scored(*"xbyz"), 2)
-    order = documents(woven([first, second]))
+    order = documents(merged([first, second]))
     assert order[:LEAD] == list("abcdef")[:LEAD]
     assert order[LEAD] == "x"
     assert sorted(order) == sorted("abcdefxyz")
-    assert woven([first]) == first.ranked
-    assert woven([]) == ()
+    assert merged([first]) == first.ranked
+    assert merged([]) == ()

@@ -16,7 +16,7 @@ from gateway.query.plan.bridge import Bridge
 from gateway.query.plan.bridge_unspaced import is_layered, queries
 from gateway.query.plan.planner import Finding
 from gateway.query.plan.unspaced import asks, is_unspaced, marked, pairs, stretches, without
-from gateway.query.retrieve.merge_hops import woven
+from gateway.query.retrieve.merge_hops import merged
 from services.retrieval.search.lexical import query_words
 from tests.unit.gateway.fakes import passage
 
@@ -51,7 +51,7 @@ async def found(question: str, hops: int) -> tuple[list[str], list[str]]:
     findings = [Finding(question, INDEX.search(question, 24))]
     more = await Bridge().next(question, findings) if hops > 1 else ()
     findings += [Finding(query, INDEX.search(query, 12), 2) for query in more]
-    return [one.passage.document_id for one in woven(findings)], [question, *more]
+    return [one.passage.document_id for one in merged(findings)], [question, *more]
 
 
 @pytest.mark.parametrize("case", [*CASES, *LATER], ids=lambda case: case.kind)
