@@ -2,7 +2,7 @@
 
 from transformers import AutoConfig
 
-from citemesh.models.onnx import OnnxModel, exported
+from citemesh.models.conversion.onnx import OnnxModel, exported
 from citemesh.models.prepared import PreparedModel
 from services.reranker.pairs import Batch
 from services.reranker.windows import Floats

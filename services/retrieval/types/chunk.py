@@ -35,7 +35,7 @@ class TokenIds:
 
 @dataclass(frozen=True, slots=True)
 class TokenVectors:
-    """A text's token vectors as `citemesh.models.token_vectors` packs them, and the digest of what made them."""
+    """A text's token vectors as `citemesh.models.tokens.token_vectors` packs them, and the digest of what made them."""
 
     packed: bytes = b""
     digest: str = ""

@@ -7,7 +7,7 @@ import pytest
 from citemesh.errors import PreconditionFailed
 from citemesh.models.prepared import Kind, Pooling, PreparedModel
 from services.reranker.pairs import BATCH_TOKENS, together
-from tests.contract.reranker_engines import cross_encoder
+from tests.contract.reranker.reranker_engines import cross_encoder
 
 pytestmark = pytest.mark.real
 
