@@ -6,7 +6,7 @@ from contextlib import aclosing
 from citemesh.api.generation.v1 import generation_service_pb2 as pb
 from citemesh.api.generation.v1.generation_service_pb2_grpc import GenerationServiceStub
 from citemesh.client import convert
-from citemesh.client.caller import Caller
+from citemesh.client.transport.caller import Caller
 from citemesh.client.types import Delta, Model, Sampling
 
 GENERATE_TIMEOUT_S = 600.0

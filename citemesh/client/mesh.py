@@ -6,14 +6,14 @@ from typing import Self
 
 import grpc
 
-from citemesh.client.caller import Caller
-from citemesh.client.channel import open_channel
 from citemesh.client.generation import GenerationClient
 from citemesh.client.health import serving
 from citemesh.client.query import QueryClient
 from citemesh.client.reranker import RerankerClient
 from citemesh.client.retrieval import CollectionClient, DocumentClient, RetrievalClient
 from citemesh.client.tokenizer import TokenizerClient
+from citemesh.client.transport.caller import Caller
+from citemesh.client.transport.channel import open_channel
 from citemesh.errors import InvalidInput
 
 

@@ -7,7 +7,7 @@ from datetime import UTC
 from citemesh.api.query.v1 import query_service_pb2 as pb
 from citemesh.api.query.v1.query_service_pb2_grpc import QueryServiceStub
 from citemesh.client import convert, types
-from citemesh.client.caller import Caller
+from citemesh.client.transport.caller import Caller
 
 ASK_TIMEOUT_S = 600.0
 EVERYTHING = types.SearchFilter()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from citemesh.api.reranker.v1 import reranker_service_pb2 as pb
 from citemesh.api.reranker.v1.reranker_service_pb2_grpc import RerankerServiceStub
 from citemesh.client import convert
-from citemesh.client.caller import Caller
+from citemesh.client.transport.caller import Caller
 from citemesh.client.types import Candidate, Judge, Ranked, Support
 
 

@@ -17,8 +17,8 @@ from citemesh.api.retrieval.v1.collection_service_pb2_grpc import CollectionServ
 from citemesh.api.retrieval.v1.document_service_pb2_grpc import DocumentServiceStub
 from citemesh.api.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceStub
 from citemesh.client import convert
-from citemesh.client.caller import Caller, Headers
-from citemesh.client.request_stream import RequestStream
+from citemesh.client.transport.caller import Caller, Headers
+from citemesh.client.transport.request_stream import RequestStream
 from citemesh.client.types import (
     Collection,
     Copied,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from citemesh.api.tokenizer.v1 import tokenizer_service_pb2 as pb
 from citemesh.api.tokenizer.v1.tokenizer_service_pb2_grpc import TokenizerServiceStub
-from citemesh.client.caller import Caller
+from citemesh.client.transport.caller import Caller
 from citemesh.client.types import Chat, Encoded, TokenizerInfo
 
 

@@ -8,18 +8,18 @@ from citemesh.client.types import Candidate, Judge, Ranked, Span, Support
 from citemesh.kit.settings import load
 from citemesh.models.token_vectors import StoredVectors, unpack
 from services.reranker.blend import rank
-from services.reranker.engine import Candidate as EngineCandidate
-from services.reranker.engine import Engine
-from services.reranker.engine import Support as EngineSupport
+from services.reranker.engine import CandidatePassage as EngineCandidate
+from services.reranker.engine import PassageSupport as EngineSupport
+from services.reranker.engine import RerankerEngine
 from services.reranker.main import engine_of
-from services.reranker.pool import WorkPool
+from services.reranker.pool import RerankerPool
 from services.reranker.settings import RerankerSettings
 
 
 class LocalReranker:
     """RerankerPort over the service's engine and pool."""
 
-    def __init__(self, engine: Engine, pool: WorkPool, settings: RerankerSettings) -> None:
+    def __init__(self, engine: RerankerEngine, pool: RerankerPool, settings: RerankerSettings) -> None:
         self._engine = engine
         self._pool = pool
         self._settings = settings
@@ -46,12 +46,12 @@ class LocalReranker:
 
     async def model(self) -> Judge:
         """Which model judges."""
-        form = self._engine.stored_form
+        form = self._engine.vector_form
         return Judge(self._engine.name, self._settings.weight, form.digest if form else "")
 
     def _stored(self, candidates: Sequence[Candidate]) -> list[StoredVectors | None]:
         """Vectors that came with the candidates and are of this engine's form."""
-        form = self._engine.stored_form
+        form = self._engine.vector_form
         return [
             unpack(c.token_vectors, len(c.text)) if form and c.token_vectors_digest == form.digest else None
             for c in candidates
@@ -66,7 +66,7 @@ class LocalReranker:
 async def local_reranker() -> AsyncIterator[LocalReranker]:
     """A reranker service as its settings say. Raises as its service does when it starts."""
     settings = load(RerankerSettings)
-    engine, pool = engine_of(settings), WorkPool(settings.workers, settings.queue)
+    engine, pool = engine_of(settings), RerankerPool(settings.workers, settings.queue)
     await asyncio.to_thread(engine.load)
     try:
         yield LocalReranker(engine, pool, settings)

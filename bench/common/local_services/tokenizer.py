@@ -6,17 +6,17 @@ from contextlib import asynccontextmanager
 
 from citemesh.client.types import Chat, Encoded, TokenizerInfo
 from citemesh.kit.settings import load
-from services.tokenizer.engine import Turn
+from services.tokenizer.engine import ChatTurn
 from services.tokenizer.main import load_engines
-from services.tokenizer.pool import Limits, Pool
-from services.tokenizer.registry import Registry
+from services.tokenizer.pool import PoolLimits, TokenizerPool
+from services.tokenizer.registry import TokenizerRegistry
 from services.tokenizer.settings import TokenizerSettings
 
 
 class LocalTokenizer:
     """TokenizerPort over the service's registry and pool."""
 
-    def __init__(self, registry: Registry, pool: Pool, timeout_s: float) -> None:
+    def __init__(self, registry: TokenizerRegistry, pool: TokenizerPool, timeout_s: float) -> None:
         self._registry = registry
         self._pool = pool
         self._timeout_s = timeout_s
@@ -44,7 +44,7 @@ class LocalTokenizer:
     ) -> Chat:
         """The model's prompt for a conversation."""
         engine = self._registry.find(tokenizer)
-        turns = [Turn(role, content) for role, content in messages]
+        turns = [ChatTurn(role, content) for role, content in messages]
         size = sum(len(turn.content) for turn in turns)
         prompt = await self._pool.call(
             lambda: engine.render(turns, add_generation_prompt), size, timeout_s=self._timeout_s, priority=0
@@ -63,10 +63,12 @@ class LocalTokenizer:
 async def local_tokenizer() -> AsyncIterator[LocalTokenizer]:
     """A tokenizer service as its settings say. Raises as its service does when it starts."""
     settings = load(TokenizerSettings)
-    registry = Registry()
+    registry = TokenizerRegistry()
     registry.fill(await asyncio.to_thread(load_engines, settings))
-    limits = Limits(settings.threads, settings.max_waiting, settings.max_waiting_characters, settings.step_characters)
-    pool = Pool(limits)
+    limits = PoolLimits(
+        settings.threads, settings.max_waiting, settings.max_waiting_characters, settings.step_characters
+    )
+    pool = TokenizerPool(limits)
     await pool.start()
     try:
         yield LocalTokenizer(registry, pool, settings.timeout_s)

@@ -13,7 +13,7 @@ from grpc.aio import ClientCallDetails, Metadata
 from opentelemetry.propagate import inject
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, get_tracer, set_span_in_context
 
-from citemesh.client.call_status import status_of
+from citemesh.client.transport.call_status import status_of
 
 tracer = get_tracer("citemesh.client")
 # Probes come every second or so and would drown the traces of real calls.

@@ -6,7 +6,7 @@ from typing import Any
 
 import grpc
 
-from citemesh.client.request_stream import RequestStream
+from citemesh.client.transport.request_stream import RequestStream
 from citemesh.errors import CiteMeshError, DeadlineExceeded, Unavailable
 from citemesh.kit import call_context
 from citemesh.kit.status import to_error

@@ -4,7 +4,7 @@ from typing import Any
 
 import grpc
 
-from citemesh.client.tracing import StreamStreamTracing, UnaryStreamTracing, UnaryUnaryTracing
+from citemesh.client.transport.tracing import StreamStreamTracing, UnaryStreamTracing, UnaryUnaryTracing
 from citemesh.kit.channel_options import options
 
 MAX_MESSAGE_MIB = 16

@@ -6,7 +6,7 @@ from typing import Any
 
 import grpc
 
-from citemesh.client.call_status import status_of
+from citemesh.client.transport.call_status import status_of
 from citemesh.kit.channel_options import ACCEPTED
 
 # How long the status of a call may still be on its way after a write into it has failed.
