@@ -34,7 +34,7 @@ class GenerationClient:
                 yield _delta(message)
 
     async def list(self) -> tuple[Model, ...]:
-        """The models that are loaded; the first is the default."""
+        """Returns the models that are loaded; the first is the default."""
         answer = await self._caller.unary(self._stub.ListModels, pb.ListModelsRequest())
         return tuple(
             Model(m.name, m.max_tokens, m.tokenizer_digest, m.engine, m.running_requests, m.waiting_requests)

@@ -146,7 +146,9 @@ async def test_a_call_that_fails_says_so_on_its_span(spans: InMemorySpanExporter
     assert span.attributes["rpc.grpc.status_code"] == grpc.StatusCode.UNAVAILABLE.value[0]
 
 
-async def test_the_current_span_is_the_parent(spans: InMemorySpanExporter, served: tuple[Mesh, DocumentServicer]) -> None:
+async def test_the_current_span_is_the_parent(
+    spans: InMemorySpanExporter, served: tuple[Mesh, DocumentServicer]
+) -> None:
     mesh, _ = served
     assert propagate.get_global_textmap() is not None
     parent = trace.NonRecordingSpan(trace.SpanContext(0x1234, 0x56, False, trace.TraceFlags(1)))

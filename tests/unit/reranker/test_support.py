@@ -92,8 +92,8 @@ def test_the_best_stretch_of_each_passage_is_chosen() -> None:
 
 def test_equal_passages_keep_their_order() -> None:
     stretches = stretches_of(["Same.", "Same.", "Same."])
-    equal_scores = np.ones(3, np.float32)
-    assert [support.passage for support in best_of_each(stretches, equal_scores, equal_scores, equal_scores)] == [0, 1, 2]
+    equal = np.ones(3, np.float32)
+    assert [support.passage for support in best_of_each(stretches, equal, equal, equal)] == [0, 1, 2]
 
 
 def test_more_evidence_never_lowers_the_score() -> None:

@@ -18,7 +18,7 @@ def lines(texts: Sequence[str]) -> list[list[str]]:
     return [text.splitlines(keepends=True) for text in texts]
 
 
-def whole(texts: Sequence[str]) -> list[list[str]]:
+def one_word(texts: Sequence[str]) -> list[list[str]]:
     """A tokenizer that can't be cut: its only token is the text."""
     return [[text] for text in texts]
 
