@@ -22,8 +22,8 @@ from bench.reranking.search import Floats, bm25
 from bench.reranking.stored import Stored, Storing
 from citemesh.kit.settings import load
 from citemesh.models import prepare
-from gateway.query.clauses import clauses
-from gateway.query.contrary import contrary
+from gateway.query.cite.clauses import clauses
+from gateway.query.cite.contradiction import contrary
 from services.reranker.engine import PassageSupport
 from services.reranker.engines.late_interaction import LateInteractionEngine
 from services.reranker.settings import RerankerSettings

@@ -40,7 +40,7 @@ from bench.retrieving.sets import SETS, Asked, JudgedSet
 from citemesh.client import Mesh
 from citemesh.client.types import Question
 from citemesh.errors import CiteMeshError
-from gateway.query.rewriting import ByModel, ByRules, Rewriter
+from gateway.query.plan.rewriting import ByModel, ByRules, Rewriter
 
 SINGLE_HOP, MULTI_HOP, CHINESE, CHINESE_HOPS, LATER_HOPS = (
     "xquad-en",

@@ -26,7 +26,7 @@ from bench.reranking.logistic import Floats, area, fit
 from bench.reranking.stored import Storing
 from citemesh.kit.settings import load
 from citemesh.models import prepare
-from citemesh.models.token_vectors import StoredVectors
+from citemesh.models.tokens.token_vectors import StoredVectors
 from services.reranker.engines.late_interaction import LateInteractionEngine
 from services.reranker.settings import RerankerSettings
 from services.reranker.support.calibration import LATE, LEXICAL, Logistic, features

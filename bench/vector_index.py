@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from bench.common.report import Aim, Cell, Prediction, Question, Report, Table
 from bench.common.run import run
 from bench.common.stats import Estimate, median, percentile
-from services.retrieval.engine import Vector
-from services.retrieval.index.kinds import IndexChoice
-from services.retrieval.index.members import Numbers
-from services.retrieval.index.vectors import VectorIndex
+from services.retrieval.engines.durable.index.bitmap import Numbers
+from services.retrieval.engines.durable.index.kinds import IndexChoice
+from services.retrieval.engines.durable.index.vectors import VectorIndex
+from services.retrieval.types.chunk import Vector
 
 DIMENSION = 384
 QUERIES = 200

@@ -17,22 +17,22 @@ from gateway.answering import Answering
 from gateway.jobs.runner import Runner
 from gateway.jobs.store import JobStore
 from gateway.query.flow import Flow
-from gateway.query.models import Models
-from gateway.query.planning.bridge import Bridge
-from gateway.query.planning.by_model import ByModel as PlansByModel
-from gateway.query.planning.planner import Planner, SingleShot
+from gateway.query.follow_up.related import RelatesByModel, RelatesByRules
+from gateway.query.model.catalog import Models
+from gateway.query.model.structured import Structured
+from gateway.query.plan.bridge import Bridge
+from gateway.query.plan.model_planner import ByModel as PlansByModel
+from gateway.query.plan.planner import Planner, SingleShot
+from gateway.query.plan.rewriting import ByModel, ByRules
 from gateway.query.ports import Upstreams
-from gateway.query.relating import RelatesByModel, RelatesByRules
-from gateway.query.rewriting import ByModel, ByRules
-from gateway.query.structured import Structured
 from gateway.rest import app as rest
-from gateway.rest.collections import CollectionStore
-from gateway.rest.documents import DocumentStore
-from gateway.rest.embeddings import Embedder
-from gateway.rest.endpoint import Bounds
-from gateway.rest.errors import problem
+from gateway.rest.core.embedder import Embedder
+from gateway.rest.core.endpoint import Bounds
+from gateway.rest.core.errors import problem
 from gateway.rest.health import Probe
-from gateway.rest.perplexity_async import Later
+from gateway.rest.native.collections import CollectionStore
+from gateway.rest.native.documents import DocumentStore
+from gateway.rest.perplexity.later import Later
 from gateway.rest.server import HttpServer
 from gateway.service import QueryService, ThreadService
 from gateway.settings import GatewaySettings

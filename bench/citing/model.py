@@ -5,8 +5,8 @@ from dataclasses import asdict
 
 from bench.citing.lines import Lines, digest
 from citemesh.client.types import Model, Sampling
+from gateway.query.pack.prompt import Ids
 from gateway.query.ports import GenerationPort
-from gateway.query.prompt import Ids
 
 
 class Kept:

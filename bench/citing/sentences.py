@@ -11,12 +11,12 @@ from bench.citing.model import Kept
 from bench.citing.ways import Cited, cited
 from citemesh.client.types import Passage, Sampling, Search, SearchFilter, Span
 from citemesh.text.sentences import Sentence
-from gateway.query.citations import Claim
-from gateway.query.context import Packer, Scored
+from gateway.query.cite.citations import Claim
 from gateway.query.limits import Limits
+from gateway.query.pack.packing import Packer, Scored
+from gateway.query.pack.prompt import Templates
+from gateway.query.pack.token_vectors import TokenVectors
 from gateway.query.ports import Upstreams
-from gateway.query.prompt import Templates
-from gateway.query.vectors import TokenVectors
 
 ASK = "\nBehind each sentence, write the number of the source that says it in square brackets, such as [2]."
 QUESTION = "What do the sources say?"

@@ -6,12 +6,12 @@ from typing import Any
 
 from citemesh.client.types import Citation, Source
 from citemesh.text.sentences import SentenceSplitter
-from gateway.query.citations import Checker, Claim
+from gateway.query.answers.transcript import Transcript
+from gateway.query.cite.citations import Checker, Claim
 from gateway.query.flow import nowhere
-from gateway.query.markers import Hint, MarkerFilter
+from gateway.query.generate.markers import Hint, MarkerFilter
+from gateway.query.pack.token_vectors import TokenVectors
 from gateway.query.ports import RerankerPort
-from gateway.query.transcript import Transcript
-from gateway.query.vectors import TokenVectors
 
 WAYS = ("markers", "check", "both", "two best")
 CHECK_S = 60.0

@@ -9,9 +9,9 @@ from pathlib import Path
 from bench.crashing.documents import PARTS, dense, lexical, part_of, text_of, word_of
 from bench.crashing.ledger import Key, Ledger
 from citemesh.errors import NotFound
-from services.retrieval.engines.durable import DurableEngine
-from services.retrieval.store.proof import prove
-from services.retrieval.store.restore import verify
+from services.retrieval.engines.durable.engine import DurableEngine
+from services.retrieval.engines.durable.store.backup.proof import prove
+from services.retrieval.engines.durable.store.backup.restore import verify
 
 _LOOKED_AT = 40
 

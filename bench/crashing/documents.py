@@ -4,7 +4,10 @@ import hashlib
 from datetime import UTC, datetime
 
 from services.retrieval.embedding.fake import FakeEncoder
-from services.retrieval.engine import Chunk, DocumentInfo, Embedding, NewDocument, Place, Query
+from services.retrieval.types.chunk import Chunk, Place
+from services.retrieval.types.collection import Embedding
+from services.retrieval.types.document import DocumentInfo, NewDocument
+from services.retrieval.types.query import Query
 
 PARTS = 4
 _ENCODER = FakeEncoder()

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from bench.crashing.documents import dense, document, embedding, lexical, word_of
-from services.retrieval.engine import Vector
-from services.retrieval.engines.durable import DurableEngine
-from services.retrieval.index.kinds import IndexChoice
-from services.retrieval.index.members import Numbers
-from services.retrieval.index.vectors import ReadVectors, VectorIndex
+from services.retrieval.engines.durable.engine import DurableEngine
+from services.retrieval.engines.durable.index.bitmap import Numbers
+from services.retrieval.engines.durable.index.kinds import IndexChoice
+from services.retrieval.engines.durable.index.vectors import ReadVectors, VectorIndex
+from services.retrieval.types.chunk import Vector
 
 ROWS = 5
 MANY = 3

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from bench.reranking import data
 from bench.retrieving.sets import SETS
-from gateway.query.plan import first_plan
-from gateway.query.rewriting import Rewriter
-from gateway.query.standalone import Exchange, hints
+from gateway.query.plan.plan import first_plan
+from gateway.query.plan.rewriting import Rewriter
+from gateway.query.plan.standalone import Exchange, hints
 
 
 @dataclass(frozen=True, slots=True)

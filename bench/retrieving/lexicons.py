@@ -1,7 +1,7 @@
 """Ways to keep and ask a lexical index, behind one contract: what the service does, and two that it could have.
 
-All index the same words (`services.retrieval.lexical`), English ones without their endings, titles in a field of their
-own. None of them is given a query's common words, as the service leaves them out.
+All index the same words (`services.retrieval.search.lexical`), English ones without their endings, titles in a field
+of their own. None of them is given a query's common words, as the service leaves them out.
 """
 
 import sqlite3
@@ -14,8 +14,8 @@ import Stemmer
 import tantivy
 
 from citemesh.text.index_words import index_words
-from services.retrieval import lexical
-from services.retrieval.store.postings import MOST, Postings
+from services.retrieval.engines.durable.store.tables.postings import MOST, Postings
+from services.retrieval.search import lexical
 
 _COLLECTION = 1
 _A_MILLION = 1_000_000

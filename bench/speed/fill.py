@@ -18,9 +18,11 @@ from bench.speed.lookup import EMBEDDING
 from bench.speed.vectors import Vectors
 from citemesh.contract.bounds import DEFAULT_COLLECTION
 from citemesh.kit.settings import load
-from services.retrieval.engine import Chunk, DocumentInfo, Engine, NewDocument, Place
+from services.retrieval.engine import RetrievalEngine
 from services.retrieval.main import engine_of, index_of
 from services.retrieval.settings import RetrievalSettings
+from services.retrieval.types.chunk import Chunk, Place
+from services.retrieval.types.document import DocumentInfo, NewDocument
 
 PASSAGES = 100
 WORDS = 12
@@ -36,7 +38,7 @@ def chunk_id(number: int) -> str:
     return f"{number:032x}"
 
 
-async def fill(engine: Engine, vectors: Vectors, wanted: str) -> dict[str, float]:
+async def fill(engine: RetrievalEngine, vectors: Vectors, wanted: str) -> dict[str, float]:
     """Puts all; answers seconds for that, and seconds more until the index is of the wanted kind."""
     await engine.open()
     await engine.create(DEFAULT_COLLECTION, EMBEDDING)
@@ -51,7 +53,7 @@ async def fill(engine: Engine, vectors: Vectors, wanted: str) -> dict[str, float
     return {"put_s": put_s, "index_s": index_s}
 
 
-async def _put(engine: Engine, vectors: Vectors, places: Iterator[int], chance: np.random.Generator) -> None:
+async def _put(engine: RetrievalEngine, vectors: Vectors, places: Iterator[int], chance: np.random.Generator) -> None:
     for first in places:
         starts = range(first, min(first + _DOCUMENTS * PASSAGES, len(vectors)), PASSAGES)
         await engine.put_many(
@@ -86,7 +88,7 @@ def document(start: int, vectors: Vectors, chance: np.random.Generator) -> NewDo
     return NewDocument(info, text, chunks, vectors, EMBEDDING)
 
 
-async def _settled(engine: Engine, wanted: str) -> None:
+async def _settled(engine: RetrievalEngine, wanted: str) -> None:
     """Until the background work has made the index of this kind."""
     async with asyncio.timeout(_INDEX_S):
         while (await engine.collection(DEFAULT_COLLECTION)).index != wanted:  # noqa: ASYNC110 - the engine tells no one

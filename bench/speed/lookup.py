@@ -8,7 +8,7 @@ import numpy as np
 
 from bench.speed.vectors import DIMENSION, Vectors
 from services.retrieval.embedding.encoder import Ids, Role
-from services.retrieval.engine import Embedding
+from services.retrieval.types.collection import Embedding
 
 EMBEDDING = Embedding("lookup", hashlib.sha256(b"lookup").hexdigest(), DIMENSION)
 

@@ -27,8 +27,8 @@ from bench.speed.sides import BATCH, K, Sides, Sized, Worked, search_of
 from citemesh.client import Mesh
 from citemesh.client.types import SearchAnswer
 from citemesh.cpu import usable_cores
-from cli.layout import LARGE_PAGES
-from services.retrieval.index.kinds import IndexChoice
+from cli.local_mesh.layout import LARGE_PAGES
+from services.retrieval.engines.durable.index.kinds import IndexChoice
 
 START_S = 120.0
 _SNAPSHOT_HEADER = 4096

@@ -14,22 +14,24 @@ from starlette.routing import Route
 
 from citemesh.errors import CiteMeshError
 from gateway.jobs.runner import Runner
-from gateway.rest.collections import CollectionsApi, CollectionStore
-from gateway.rest.context import CallContext
-from gateway.rest.documents import DocumentsApi, DocumentStore
-from gateway.rest.embeddings import Embedder, EmbeddingsApi
-from gateway.rest.endpoint import Asking, Bounds, Endpoint, Shape, routes
-from gateway.rest.errors import Problem, problem
+from gateway.rest.core.context import CallContext
+from gateway.rest.core.embedder import Embedder
+from gateway.rest.core.endpoint import Asking, Bounds, Endpoint, Shape, routes
+from gateway.rest.core.errors import Problem, problem
 from gateway.rest.health import HealthApi, Probe
-from gateway.rest.native import NativeApi
-from gateway.rest.ollama import OllamaApi
-from gateway.rest.openai import OpenAiApi
+from gateway.rest.native.collections import CollectionsApi, CollectionStore
+from gateway.rest.native.documents import DocumentsApi, DocumentStore
+from gateway.rest.native.questions import NativeApi
+from gateway.rest.native.threads import ThreadsApi
+from gateway.rest.ollama.chat import OllamaApi
+from gateway.rest.ollama.embeddings import OllamaEmbeddingsApi
+from gateway.rest.openai.chat import OpenAiApi
+from gateway.rest.openai.embeddings import OpenAIEmbeddingsApi
+from gateway.rest.openai.responses import ResponsesApi
 from gateway.rest.openapi import OpenApi
-from gateway.rest.perplexity import PerplexityApi
-from gateway.rest.perplexity_async import PerplexityAsyncApi
-from gateway.rest.perplexity_search import PerplexitySearchApi
-from gateway.rest.responses import ResponsesApi
-from gateway.rest.threads import ThreadsApi
+from gateway.rest.perplexity.chat import PerplexityApi
+from gateway.rest.perplexity.later import PerplexityAsyncApi
+from gateway.rest.perplexity.search import PerplexitySearchApi
 from gateway.rest.web.page import WebPage
 from gateway.threads.store import ThreadStore
 
@@ -111,7 +113,8 @@ def endpoints(ways: Ways, bounds: Bounds) -> list[Endpoint]:
         ResponsesApi(ways.answering, bounds),
         OpenAiApi(ways.answering, bounds),
         OllamaApi(ways.answering, bounds),
-        EmbeddingsApi(ways.embedder, bounds),
+        OpenAIEmbeddingsApi(ways.embedder, bounds),
+        OllamaEmbeddingsApi(ways.embedder, bounds),
         WebPage(),
     ]
     declared = [one for api in apis for one in api.endpoints()]

@@ -9,10 +9,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from gateway.rest import docs_page
-from gateway.rest.endpoint import JSON, Endpoint
-from gateway.rest.errors import Problem
-from gateway.rest.fields import Fields
-from gateway.rest.ollama import own_version
+from gateway.rest.core.endpoint import JSON, Endpoint
+from gateway.rest.core.errors import Problem
+from gateway.rest.core.fields import Fields
+from gateway.rest.core.version import own_version
 
 _PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
 ERRORS = {"default": {"description": "An error in this API's own shape, with the status that says its kind."}}

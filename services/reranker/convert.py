@@ -7,7 +7,7 @@ from citemesh.api.common.v1 import span_pb2
 from citemesh.api.reranker.v1 import reranker_service_pb2 as pb
 from citemesh.contract.bounds import LONGEST_CLAIM, LONGEST_QUERY, MOST_SUPPORT
 from citemesh.errors import InvalidInput
-from citemesh.models.token_vectors import StoredVectors, unpack
+from citemesh.models.tokens.token_vectors import StoredVectors, unpack
 from services.reranker.engine import CandidatePassage, PassageSupport, RankedPassage, VectorForm
 
 MAX_TEXT = 65536

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from citemesh.models.token_vectors import StoredVectors
+from citemesh.models.tokens.token_vectors import StoredVectors
 
 Alive = Callable[[], bool]
 """Says whether anybody still waits for the answer; engines ask between batches and stop with DeadlineExceeded."""

@@ -1,149 +1,91 @@
 """Keeps calls to the collections that their keys may reach, whatever field names one.
 
 It stands between the services and the engine, so that no RPC can forget it: what a call may reach comes from the
-call's context, where the identity policy's word is, and never from the request. What it refuses reads the same
-whether the collection exists or not. Work of the service itself (the default collection at its start, token ids in the
-background) goes to the engine directly; work that has lost its call reaches nothing.
+call's context, where the identity policy's word is, and never from the request. A refusal reads the same whether the
+collection exists or not. The service's own work (the default collection at its start, token ids in the background) goes
+to the engine directly; work that has lost its call reaches nothing.
 
 A replica that keeps a share of the collections also refuses what the mesh did not send to it on purpose: stored
 there, it would not be found again.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from citemesh.errors import InvalidInput, NotFound, PermissionDenied, PreconditionFailed
 from citemesh.kit import call_context
 from citemesh.kit.collection_scope import COLLECTION_HEADER
-from services.retrieval.engine import (
-    Chunk,
-    CollectionInfo,
-    Copied,
-    Deleted,
-    DocumentInfo,
-    Embedding,
-    Engine,
-    NewDocument,
-    Query,
-    Results,
-    TokenIds,
-)
+from services.retrieval.engine import ServedEngine
+from services.retrieval.types.collection import CollectionInfo, Copied
 
 _PAGE = 1000
-_NAMED = 20
+_MOST_NAMED = 20
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_Method = Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]
+
+
+def _within(method: _Method[P, R], collections: Callable[P, Iterable[str]]) -> _Method[P, R]:
+    """A method of the engine that is called only where all its collections are within the call's scope."""
+    name = method.__name__
+
+    async def guarded(self: "GuardedEngine", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        async with self.scoped(*dict.fromkeys(collections(*args, **kwargs))):
+            result: R = await getattr(self.engine, name)(*args, **kwargs)
+            return result
+
+    guarded.__name__, guarded.__doc__ = name, method.__doc__
+    return guarded
 
 
 class GuardedEngine:
-    """An engine that answers a call only within its scope.
+    """An engine that answers a call only within its scope: one line a method says which collections it is about.
 
     shard: number of this replica where the collections are spread over several; None where one keeps them all.
     """
 
-    def __init__(self, engine: Engine, shard: int | None = None) -> None:
-        self._engine = engine
+    def __init__(self, engine: ServedEngine, shard: int | None = None) -> None:
+        self.engine = engine
         self._shard = shard
 
-    async def create(self, name: str, embedding: Embedding) -> CollectionInfo:
-        """Makes a collection of a name within scope."""
-        async with self._within_scope(name):
-            return await self._engine.create(name, embedding)
-
-    async def collection(self, name: str) -> CollectionInfo:
-        """Reads one within scope."""
-        async with self._within_scope(name):
-            return await self._engine.collection(name)
-
-    async def embedding(self, name: str) -> Embedding:
-        """What one within scope is fixed to."""
-        async with self._within_scope(name):
-            return await self._engine.embedding(name)
+    create = _within(ServedEngine.create, lambda name, embedding: (name,))
+    collection = _within(ServedEngine.collection, lambda name: (name,))
+    embedding = _within(ServedEngine.embedding, lambda name: (name,))
+    drop = _within(ServedEngine.drop, lambda name: (name,))
+    put = _within(ServedEngine.put, lambda document: (document.info.collection,))
+    put_many = _within(ServedEngine.put_many, lambda documents: (new.info.collection for new in documents))
+    document = _within(ServedEngine.document, lambda collection, document_id, with_text=True: (collection,))
+    documents = _within(ServedEngine.documents, lambda collection, after, limit, table_id="": (collection,))
+    delete = _within(ServedEngine.delete, lambda collection, document_ids: (collection,))
+    search = _within(ServedEngine.search, lambda query: (query.collection,))
+    search_many = _within(ServedEngine.search_many, lambda queries: (query.collection for query in queries))
 
     async def collections(self, after: str, limit: int) -> tuple[CollectionInfo, ...]:
         """Lists those within scope, as if there were no others."""
         self._require_shard()
         scope = call_context.current_scope()
         if scope.everything:
-            return await self._engine.collections(after, limit)
-        found: list[CollectionInfo] = []
-        while len(found) < limit:
-            page = await self._engine.collections(after, _PAGE)
-            found += [info for info in page if scope.allows(info.name)]
+            return await self.engine.collections(after, limit)
+        allowed: list[CollectionInfo] = []
+        while len(allowed) < limit:
+            page = await self.engine.collections(after, _PAGE)
+            allowed += [info for info in page if scope.allows(info.name)]
             if len(page) < _PAGE:
                 break
             after = page[-1].name
-        return tuple(found[:limit])
-
-    async def drop(self, name: str) -> int:
-        """Deletes one within scope."""
-        async with self._within_scope(name):
-            return await self._engine.drop(name)
-
-    async def put(self, document: NewDocument) -> int:
-        """Stores a document in a collection within scope."""
-        async with self._within_scope(document.info.collection):
-            return await self._engine.put(document)
-
-    async def put_many(self, documents: Sequence[NewDocument]) -> int:
-        """Stores documents in a collection within scope."""
-        names = tuple(dict.fromkeys(document.info.collection for document in documents))
-        async with self._within_scope(*names):
-            return await self._engine.put_many(documents)
-
-    async def document(self, collection: str, document_id: str, with_text: bool = True) -> tuple[DocumentInfo, str]:
-        """Reads a document of a collection within scope."""
-        async with self._within_scope(collection):
-            return await self._engine.document(collection, document_id, with_text)
-
-    async def documents(self, collection: str, after: str, limit: int, table_id: str = "") -> tuple[DocumentInfo, ...]:
-        """Lists documents of a collection within scope."""
-        async with self._within_scope(collection):
-            return await self._engine.documents(collection, after, limit, table_id)
-
-    async def delete(self, collection: str, document_ids: Sequence[str]) -> Deleted:
-        """Deletes documents of a collection within scope."""
-        async with self._within_scope(collection):
-            return await self._engine.delete(collection, document_ids)
-
-    async def search(self, query: Query) -> Results:
-        """Searches a collection within scope."""
-        async with self._within_scope(query.collection):
-            return await self._engine.search(query)
-
-    async def search_many(self, queries: Sequence[Query]) -> tuple[Results, ...]:
-        """Searches collections that are all within scope."""
-        names = tuple(dict.fromkeys(query.collection for query in queries))
-        async with self._within_scope(*names):
-            return await self._engine.search_many(queries)
-
-    async def without_tokens(self, digest: str, limit: int) -> tuple[Chunk, ...]:
-        """No call asks for it: it looks into every collection."""
-        raise _refused("every collection")
-
-    async def fill_tokens(self, tokens: Mapping[str, TokenIds]) -> None:
-        """No call asks for it: it changes every collection."""
-        raise _refused("every collection")
+        return tuple(allowed[:limit])
 
     async def snapshot(self, collection: str) -> Copied:
         """Copies a collection within scope, or all of them for who may reach all."""
         if collection:
-            async with self._within_scope(collection):
-                return await self._engine.snapshot(collection)
+            async with self.scoped(collection):
+                return await self.engine.snapshot(collection)
         if not call_context.current_scope().everything:
             raise _refused("every collection")
         self._require_shard()
-        return await self._engine.snapshot(collection)
-
-    async def open(self) -> None:
-        """Makes the engine ready."""
-        await self._engine.open()
-
-    async def close(self) -> None:
-        """Closes the engine."""
-        await self._engine.close()
-
-    async def healthy(self) -> bool:
-        """Whether the engine can answer."""
-        return await self._engine.healthy()
+        return await self.engine.snapshot(collection)
 
     def require(self, *names: str) -> None:
         """Raises PermissionDenied for a collection out of scope, and a named error for a call to another replica."""
@@ -155,7 +97,8 @@ class GuardedEngine:
             self._require_address(name)
 
     @asynccontextmanager
-    async def _within_scope(self, *names: str) -> AsyncIterator[None]:
+    async def scoped(self, *names: str) -> AsyncIterator[None]:
+        """Work on collections. Raises as `require` does; NotFound tells nothing of those out of scope."""
         self.require(*names)
         try:
             yield
@@ -166,7 +109,7 @@ class GuardedEngine:
 
     async def _remedy(self) -> str:
         """Which collections there are, of those within scope."""
-        names = ", ".join(info.name for info in await self.collections("", _NAMED))
+        names = ", ".join(info.name for info in await self.collections("", _MOST_NAMED))
         return f"there are: {names}" if names else "create one first"
 
     def _require_address(self, name: str) -> None:

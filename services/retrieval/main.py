@@ -15,20 +15,20 @@ from citemesh.errors import AlreadyExists, NotFound
 from citemesh.kit.server import Registration, ServiceSpec, run_service
 from services.retrieval.embedding.encoder import Encoder
 from services.retrieval.embedding.queue import EmbeddingQueue, Load
-from services.retrieval.engine import Engine
-from services.retrieval.fuse import Weights
+from services.retrieval.engine import RetrievalEngine
+from services.retrieval.engines.durable.index.kinds import IndexChoice
 from services.retrieval.guard import GuardedEngine
-from services.retrieval.index.kinds import IndexChoice
-from services.retrieval.ingest.budget import Budget
-from services.retrieval.ingest.chunk import ChunkSize
-from services.retrieval.ingest.reader import DirectReader, DocumentReader, ProcessReader
-from services.retrieval.intake import Intake
-from services.retrieval.mesh_tokenizer import MeshTokenizer
-from services.retrieval.mismatch import mismatch
-from services.retrieval.pipeline import Pipeline
+from services.retrieval.ingestion.budget import Budget
+from services.retrieval.ingestion.chunk.chunker import ChunkSize
+from services.retrieval.ingestion.mesh_tokenizer import MeshTokenizer
+from services.retrieval.ingestion.passage_tokens import NoTokenizer, PassageTokenizer, TokenFiller
+from services.retrieval.ingestion.pipeline import Pipeline
+from services.retrieval.ingestion.read.process.reader import DirectReader, DocumentReader, ProcessReader
+from services.retrieval.ingestion.stream import IngestionStream
+from services.retrieval.search.fusion import Weights
 from services.retrieval.service import CollectionService, DocumentService, RetrievalService
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.tokens import NoTokenizer, PassageTokenizer, TokenFiller
+from services.retrieval.types.collection import model_mismatch
 
 log = logging.getLogger(__name__)
 _API = "citemesh.api.retrieval.v1"
@@ -46,7 +46,11 @@ class Parts:
     """What the service is made of, and the order in which it starts and stops."""
 
     def __init__(
-        self, settings: RetrievalSettings, engine: Engine, tokenizer: PassageTokenizer, mesh: Mesh | None = None
+        self,
+        settings: RetrievalSettings,
+        engine: RetrievalEngine,
+        tokenizer: PassageTokenizer,
+        mesh: Mesh | None = None,
     ) -> None:
         self.engine = engine
         self.guarded = GuardedEngine(engine, settings.shard)
@@ -55,9 +59,9 @@ class Parts:
         self.tokens = TokenFiller(engine, tokenizer, settings.tokens_interval_s)
         self.reader = reader_of(settings)
         self._mesh = mesh
-        pipeline = Pipeline(self.guarded, self.reader, self.embeddings, self.tokens, size_of(settings))
+        self.pipeline = Pipeline(self.guarded, self.reader, self.embeddings, self.tokens, size_of(settings))
         budget = Budget(settings.documents_at_once, settings.documents_mib << 20)
-        self.intake = Intake(pipeline, budget, settings.most_document_mib << 20, settings.idle_s)
+        self.stream = IngestionStream(self.pipeline, budget, settings.most_document_mib << 20, settings.idle_s)
 
     async def start(self) -> None:
         """Opens the store and loads the model side by side; makes the default collection in an empty store."""
@@ -77,11 +81,12 @@ class Parts:
                     await self.engine.create(DEFAULT_COLLECTION, loaded)
             return
         if kept != loaded:
-            log.warning("%s", mismatch(DEFAULT_COLLECTION, kept, loaded))
+            log.warning("%s", model_mismatch(DEFAULT_COLLECTION, kept, loaded))
 
     async def stop(self) -> None:
         """Stops what feeds the store before the store."""
         await self.tokens.stop()
+        await self.pipeline.close()
         await self.reader.close()
         await self.embeddings.stop()
         await self.engine.close()
@@ -96,7 +101,7 @@ class Parts:
 def registrations(parts: Parts, settings: RetrievalSettings) -> list[Registration]:
     """The service's gRPC services."""
     search = RetrievalService(parts.guarded, parts.embeddings, settings.search_timeout_s)
-    documents = DocumentService(parts.guarded, parts.intake, settings.max_message_mib << 20)
+    documents = DocumentService(parts.guarded, parts.stream, settings.max_message_mib << 20)
     collections = CollectionService(parts.guarded, parts.embeddings)
     return [
         Registration(
@@ -112,16 +117,16 @@ def registrations(parts: Parts, settings: RetrievalSettings) -> list[Registratio
     ]
 
 
-def engine_of(settings: RetrievalSettings) -> Engine:
+def engine_of(settings: RetrievalSettings) -> RetrievalEngine:
     """The engine that the settings name."""
     weights = Weights(settings.dense_weight, 1 - settings.dense_weight)
     if settings.engine == "fake":
-        from services.retrieval.engines.fake import FakeEngine
+        from services.retrieval.engines.fake import FakeRetrievalEngine
 
-        return FakeEngine(weights, settings.near_duplicate)
+        return FakeRetrievalEngine(weights, settings.near_duplicate)
     if settings.engine == "milvus":
         return _milvus(settings, weights)
-    from services.retrieval.engines.durable import DurableEngine
+    from services.retrieval.engines.durable.engine import DurableEngine
 
     return DurableEngine(
         settings.state_dir / ("store" if settings.shard is None else f"store-{settings.shard}"),
@@ -136,8 +141,8 @@ def engine_of(settings: RetrievalSettings) -> Engine:
     )
 
 
-def _milvus(settings: RetrievalSettings, weights: Weights) -> Engine:
-    from services.retrieval.engines.milvus import MilvusEngine
+def _milvus(settings: RetrievalSettings, weights: Weights) -> RetrievalEngine:
+    from services.retrieval.engines.milvus.engine import MilvusEngine
 
     path = settings.milvus_token_file
     return MilvusEngine(

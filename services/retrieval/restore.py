@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from citemesh.errors import CiteMeshError
-from services.retrieval.store.restore import restore, verify
+from services.retrieval.engines.durable.store.backup.restore import restore, verify
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

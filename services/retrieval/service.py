@@ -21,9 +21,11 @@ from citemesh.kit import call_context
 from services.retrieval import metrics
 from services.retrieval.convert import collections, documents, pages, passages, searches, vectors
 from services.retrieval.embedding.queue import EmbeddingQueue
-from services.retrieval.engine import Engine, Query, Results
-from services.retrieval.ingest.upload import Part, Progress
-from services.retrieval.intake import Intake
+from services.retrieval.engine import ServedEngine
+from services.retrieval.ingestion.stream import IngestionStream
+from services.retrieval.ingestion.upload import Part, Progress
+from services.retrieval.types.query import Query
+from services.retrieval.types.results import Results
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -31,7 +33,7 @@ Context = grpc.aio.ServicerContext[Any, Any]
 class RetrievalService(search_grpc.RetrievalServiceServicer):
     """Finds passages."""
 
-    def __init__(self, engine: Engine, embeddings: EmbeddingQueue, timeout_s: float) -> None:
+    def __init__(self, engine: ServedEngine, embeddings: EmbeddingQueue, timeout_s: float) -> None:
         self._engine = engine
         self._embeddings = embeddings
         self._timeout_s = timeout_s
@@ -78,8 +80,8 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
             made = np.stack(await self._embeddings.queries(texts))
         else:
             made = await self._embeddings.passages(texts)
-        seen = await self._embeddings.in_thread(encoder.ids, texts, "query" if as_queries else "passage")
-        return vectors.answer(made, encoder.embedding.model, sum(map(len, seen)))
+        tokens = await self._embeddings.token_count(texts, "query" if as_queries else "passage")
+        return vectors.answer(made, encoder.embedding.model, tokens)
 
     async def _found(self, query: Query) -> Results:
         (embedded,) = await self._embedded([query])
@@ -105,16 +107,16 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
 class DocumentService(documents_grpc.DocumentServiceServicer):
     """Takes documents in and gives them back."""
 
-    def __init__(self, engine: Engine, intake: Intake, most_message_bytes: int) -> None:
+    def __init__(self, engine: ServedEngine, stream: IngestionStream, most_message_bytes: int) -> None:
         self._engine = engine
-        self._intake = intake
+        self._stream = stream
         self._most_text_bytes = most_message_bytes - 65536
 
     async def Ingest(
         self, request_iterator: AsyncIterator[documents_pb.IngestRequest], context: Context
     ) -> AsyncIterator[documents_pb.IngestResponse]:
         """Reports each document's progress as it goes."""
-        async with aclosing(_parts(request_iterator)) as parts, aclosing(self._intake.run(parts)) as reports:
+        async with aclosing(_parts(request_iterator)) as parts, aclosing(self._stream.run(parts)) as reports:
             async for report in reports:
                 _count(report)
                 yield documents.progress(report)
@@ -153,7 +155,7 @@ class DocumentService(documents_grpc.DocumentServiceServicer):
 class CollectionService(collections_grpc.CollectionServiceServicer):
     """Keeps collections."""
 
-    def __init__(self, engine: Engine, embeddings: EmbeddingQueue) -> None:
+    def __init__(self, engine: ServedEngine, embeddings: EmbeddingQueue) -> None:
         self._engine = engine
         self._embeddings = embeddings
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from gateway.rest.documents import MOST_UPLOADS
+from gateway.rest.native.documents import MOST_UPLOADS
 from tests.mesh.conftest import ORIGIN
 from tests.support.running import RunningMesh
 

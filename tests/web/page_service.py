@@ -14,10 +14,10 @@ from citemesh.client import Mesh
 from citemesh.client.types import Upload
 from citemesh.kit.server import Server, ServiceSpec
 from services.retrieval import main
+from services.retrieval.ingestion.passage_tokens import NoTokenizer
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.tokens import NoTokenizer
-from tests.contract.gateway_service import Neighbours, gateway
-from tests.unit.gateway import fakes
+from tests.contract.gateway.gateway_service import Neighbours, gateway
+from tests.unit.gateway.query import fakes
 
 PUMP = (
     "# Pump manual\n\n## Pressure\n\nThe pump runs at 40 bar. It needs oil every month.\n\n"

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from citemesh.client.types import Candidate, Judge, Ranked, Span, Support
 from citemesh.kit.settings import load
-from citemesh.models.token_vectors import StoredVectors, unpack
+from citemesh.models.tokens.token_vectors import StoredVectors, unpack
 from services.reranker.blend import rank
 from services.reranker.engine import CandidatePassage as EngineCandidate
 from services.reranker.engine import PassageSupport as EngineSupport

@@ -9,10 +9,12 @@ from citemesh.client.types import Location, Passage, Search, SearchAnswer, Span
 from citemesh.contract.bounds import DEFAULT_COLLECTION
 from citemesh.kit.settings import load
 from services.retrieval.embedding.queue import EmbeddingQueue
-from services.retrieval.engine import Engine, Filter, Found, Query
+from services.retrieval.engine import RetrievalEngine
+from services.retrieval.ingestion.passage_tokens import NoTokenizer
 from services.retrieval.main import Parts, engine_of
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.tokens import NoTokenizer
+from services.retrieval.types.query import Filter, Query
+from services.retrieval.types.results import FoundChunk
 
 STORE = Path("store") / "store.db"
 
@@ -20,7 +22,7 @@ STORE = Path("store") / "store.db"
 class LocalRetrieval:
     """RetrievalPort over the service's engine and embedding queue."""
 
-    def __init__(self, engine: Engine, embeddings: EmbeddingQueue) -> None:
+    def __init__(self, engine: RetrievalEngine, embeddings: EmbeddingQueue) -> None:
         self._engine = engine
         self._embeddings = embeddings
 
@@ -42,7 +44,7 @@ class LocalRetrieval:
         return SearchAnswer(tuple(map(_passage, results.found)), results.sequence, results.notices)
 
 
-def _passage(found: Found) -> Passage:
+def _passage(found: FoundChunk) -> Passage:
     chunk, document, place = found.chunk, found.document, found.chunk.place
     return Passage(
         chunk_id=chunk.chunk_id,

@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from citemesh.errors import NotFound
-from gateway.rest.endpoint import Endpoint
-from gateway.rest.errors import Problem
+from gateway.rest.core.endpoint import Endpoint
+from gateway.rest.core.errors import Problem
 
 TYPES = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 TYPES |= {"svg": "image/svg+xml"}

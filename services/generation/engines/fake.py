@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
 
 from citemesh.errors import InvalidInput, NotSupported, Overloaded, Unavailable
-from citemesh.models import byte_vocabulary as vocabulary
+from citemesh.models.tokens import byte_vocabulary as vocabulary
 from services.generation.engine import Delta, Finish, ModelFacts, State, Usage, Work
 from services.generation.engines import copying, shapes
 from services.generation.limits import check_length

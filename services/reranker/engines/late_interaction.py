@@ -8,7 +8,7 @@ import torch
 
 from citemesh.errors import DeadlineExceeded
 from citemesh.models.prepared import PreparedModel
-from citemesh.models.token_vectors import StoredVectors, digest_of
+from citemesh.models.tokens.token_vectors import StoredVectors, digest_of
 from citemesh.text.word_sets import word_sets
 from services.reranker.engine import Alive, PassageSupport, TextVectors, VectorForm
 from services.reranker.support.calibration import LATE, features

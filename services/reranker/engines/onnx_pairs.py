@@ -2,7 +2,7 @@
 
 from transformers import AutoConfig
 
-from citemesh.models.onnx import OnnxModel, exported
+from citemesh.models.conversion.onnx import OnnxModel, exported
 from citemesh.models.prepared import PreparedModel
 from services.reranker.engines.pairs import Batch
 from services.reranker.support.stretches import Floats

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from citemesh.models.literal import literal_tokenizer
+from citemesh.models.tokens.literal import literal_tokenizer
 from citemesh.text.characters import whole_characters
 from services.reranker.support.stretches import Floats, Ints
 

@@ -4,8 +4,8 @@ import numpy as np
 import torch
 from transformers import AutoModelForSequenceClassification
 
+from citemesh.models.conversion.quiet import quiet_transformers
 from citemesh.models.prepared import PreparedModel
-from citemesh.models.quiet import quiet_transformers
 from services.reranker.engines.pairs import Batch
 from services.reranker.support.stretches import Floats
 

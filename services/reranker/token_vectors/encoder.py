@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoModel
 from transformers.utils import logging as transformers_logging
 
 from citemesh.errors import DeadlineExceeded, PreconditionFailed
-from citemesh.models.literal import frame, literal_tokenizer
+from citemesh.models.tokens.literal import frame, literal_tokenizer
 from citemesh.text.characters import whole_characters
 from services.reranker.engine import Alive
 from services.reranker.token_vectors.cache import EncodedText

@@ -8,8 +8,8 @@ from citemesh.contract.bounds import MOST_DELETED, MOST_PART_BYTES
 from citemesh.errors import InvalidInput
 from citemesh.kit.timestamps import timestamp
 from services.retrieval.convert import collections
-from services.retrieval.engine import DocumentInfo
-from services.retrieval.ingest.upload import End, Header, Part, Progress
+from services.retrieval.ingestion.upload import End, Header, Part, Progress
+from services.retrieval.types.document import DocumentInfo
 
 
 def part(request: pb.IngestRequest) -> Part:

@@ -4,7 +4,7 @@ from citemesh.api.retrieval.v1 import retrieval_service_pb2 as pb
 from citemesh.contract.filters import MOST_VALUES, check_filter
 from citemesh.errors import InvalidInput
 from citemesh.kit.timestamps import datetime_of
-from services.retrieval.engine import Condition, Filter
+from services.retrieval.types.query import Condition, Filter
 
 
 def chosen(message: pb.SearchFilter) -> Filter:

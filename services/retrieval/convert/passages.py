@@ -7,7 +7,9 @@ from citemesh.api.common.v1 import span_pb2
 from citemesh.api.retrieval.v1 import passage_pb2
 from citemesh.api.retrieval.v1 import retrieval_service_pb2 as pb
 from citemesh.contract.bounds import MOST_VECTOR_BYTES
-from services.retrieval.engine import NOWHERE, Chunk, DocumentInfo, Duplicate, Found, Place, Results
+from services.retrieval.types.chunk import NOWHERE, Chunk, Place
+from services.retrieval.types.document import DocumentInfo
+from services.retrieval.types.results import Duplicate, FoundChunk, Results
 
 
 def results(found: Results, most_vector_bytes: int = MOST_VECTOR_BYTES) -> pb.SearchResponse:
@@ -25,7 +27,7 @@ def all_results(found: Sequence[Results]) -> pb.BatchSearchResponse:
     return pb.BatchSearchResponse(results=[results(one, each) for one in found])
 
 
-def passage(found: Found, with_vectors: bool = True) -> passage_pb2.Passage:
+def passage(found: FoundChunk, with_vectors: bool = True) -> passage_pb2.Passage:
     """One found chunk. Parts are filled in place and empty ones left alone, which halves the time of a large answer."""
     chunk, document = found.chunk, found.document
     message = passage_pb2.Passage(
@@ -78,7 +80,7 @@ def _place(message: span_pb2.Location, place: Place) -> None:
         message.headings.extend(place.headings)
 
 
-def _scores(message: passage_pb2.Scores, found: Found) -> None:
+def _scores(message: passage_pb2.Scores, found: FoundChunk) -> None:
     message.fused = found.fused
     if found.dense is not None:
         message.dense = found.dense

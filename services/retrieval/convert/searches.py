@@ -5,7 +5,7 @@ from citemesh.contract.bounds import DEFAULT_RESULTS, LONGEST_QUERY, MOST_RESULT
 from citemesh.errors import InvalidInput
 from services.retrieval.convert import collections, filters
 from services.retrieval.convert.pages import bounded
-from services.retrieval.engine import EVERYTHING, Fusion, Mode, Query, View
+from services.retrieval.types.query import EVERYTHING, Fusion, Mode, Query, View
 
 _MODES: dict[int, Mode] = {
     pb.SEARCH_MODE_UNSPECIFIED: "hybrid",

@@ -3,7 +3,7 @@
 from citemesh.api.retrieval.v1 import retrieval_service_pb2 as pb
 from citemesh.contract.bounds import LONGEST_QUERY, MOST_SEARCHES
 from citemesh.errors import InvalidInput
-from services.retrieval.engine import Vector
+from services.retrieval.types.chunk import Vector
 
 
 def texts(request: pb.EmbedRequest) -> tuple[tuple[str, ...], bool]:

@@ -6,12 +6,22 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal, Protocol, runtime_checkable
 
-from citemesh.models.token_vectors import CONTEXT_VERSION
+from citemesh.models.tokens.token_vectors import CONTEXT_VERSION
 from citemesh.text.characters import takes_two_columns
-from services.retrieval.engine import Embedding, Vector
-from services.retrieval.ingest.chunk import TokenCounter
+from services.retrieval.types.chunk import Vector
+from services.retrieval.types.collection import Embedding
 
-__all__ = ["CONTEXT_TOKENS", "CONTEXT_VERSION", "Encoder", "Ids", "LateEncoder", "Role", "Tokens", "in_context"]
+__all__ = [
+    "CONTEXT_TOKENS",
+    "CONTEXT_VERSION",
+    "Encoder",
+    "Ids",
+    "LateEncoder",
+    "Role",
+    "TokenCounter",
+    "Tokens",
+    "in_context",
+]
 
 Role = Literal["query", "passage"]
 Ids = Sequence[int]
@@ -19,6 +29,16 @@ Ids = Sequence[int]
 _LONGEST_CONTEXT = 200
 CONTEXT_TOKENS = 90
 """What so many characters of title and headings take at most in English, Chinese or Arabic."""
+
+
+class TokenCounter(Protocol):
+    """The embedding model's tokenizer, as far as cutting needs it. Called outside the event loop."""
+
+    def count(self, texts: Sequence[str]) -> Sequence[int]:
+        """Tokens of each text, special ones aside."""
+
+    def ends(self, text: str) -> Sequence[int]:
+        """Where each token ends, ascending, each over 0."""
 
 
 class Encoder(TokenCounter, Protocol):
@@ -75,7 +95,7 @@ class LateEncoder(Protocol):
         """What the model sees of passages; `own` says how many characters at each one's end are the chunk's own."""
 
     def embed_tokens(self, batch: Sequence[Tokens]) -> tuple[Vector, list[bytes]]:
-        """As `embed`, and the packed token vectors of each chunk (citemesh.models.token_vectors); empty: none."""
+        """As `embed`, and packed token vectors of each chunk (citemesh.models.tokens.token_vectors); empty: none."""
 
 
 def in_context(title: str, headings: Sequence[str], text: str) -> str:

@@ -13,7 +13,7 @@ import httpx
 import numpy as np
 
 from citemesh.errors import DeadlineExceeded, Overloaded, PreconditionFailed, Unavailable
-from services.retrieval.engine import Vector
+from services.retrieval.types.chunk import Vector
 
 WHAT = "the embedding endpoint"
 _TRIES = 4

@@ -7,10 +7,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from citemesh.models.token_vectors import pack
+from citemesh.models.tokens.token_vectors import pack
 from citemesh.text.index_words import index_words
 from services.retrieval.embedding.encoder import Ids, Role, Tokens
-from services.retrieval.engine import Embedding, Vector
+from services.retrieval.types.chunk import Vector
+from services.retrieval.types.collection import Embedding
 
 _TOKEN = re.compile(r"\w{1,8}|\S")
 

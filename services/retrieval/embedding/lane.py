@@ -1,6 +1,7 @@
 """Items on their way through a blocking function, in batches of bounded size and threads of their own."""
 
 import asyncio
+import math
 import os
 import threading
 from collections import deque
@@ -46,7 +47,8 @@ class Lane(Generic[Item, Made]):
         self._batch_size = batch_size
         self._window_s = window_s
         self._threads = ThreadPoolExecutor(threads, f"embedding-{name}", _give_way, (nice,))
-        self._many = threads
+        self._workers = threads
+        self._idle = threads
         self._queue: deque[_Waiting[Item, Made]] = deque()
         self._filled = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -63,7 +65,7 @@ class Lane(Generic[Item, Made]):
 
     def start(self) -> None:
         """Begins to take items."""
-        self._tasks = [asyncio.create_task(self._run()) for _ in range(self._many)]
+        self._tasks = [asyncio.create_task(self._run()) for _ in range(self._workers)]
 
     async def stop(self) -> None:
         """Ends the threads; what waits is refused."""
@@ -99,7 +101,11 @@ class Lane(Generic[Item, Made]):
             if not (batch := self._next()):
                 self._filled.clear()
                 continue
-            await self._done(batch)
+            self._idle -= 1
+            try:
+                await self._done(batch)
+            finally:
+                self._idle += 1
             if self._window_s and len(self._queue) > 1:
                 await asyncio.sleep(self._window_s)
 
@@ -118,10 +124,14 @@ class Lane(Generic[Item, Made]):
                 waiting.answer.set_result(one)
 
     def _next(self) -> list[_Waiting[Item, Made]]:
-        """The next batch, in the order of arrival. Callers that left are passed over."""
+        """The next batch, in the order of arrival. Callers that left are passed over.
+
+        Idle workers share what waits: items that arrived together shall not keep one core busy and leave others idle.
+        """
         batch: list[_Waiting[Item, Made]] = []
         longest = 0
-        while self._queue:
+        share = math.ceil(len(self._queue) / max(1, self._idle))
+        while self._queue and len(batch) < share:
             if self._queue[0].answer.done():
                 self._queue.popleft()
                 continue

@@ -8,11 +8,11 @@ from typing import Protocol
 
 import numpy as np
 
-from services.retrieval.embedding.encoder import CONTEXT_VERSION, Ids, Role
+from services.retrieval.embedding.encoder import CONTEXT_VERSION, Ids, Role, TokenCounter
 from services.retrieval.embedding.endpoint import Address, Endpoint
 from services.retrieval.embedding.rough_tokens import RoughTokens
-from services.retrieval.engine import Embedding, Vector
-from services.retrieval.ingest.chunk import TokenCounter
+from services.retrieval.types.chunk import Vector
+from services.retrieval.types.collection import Embedding
 
 _AT_ONCE = 64
 _LONGEST_QUERY = 8192

@@ -1,24 +1,22 @@
 """The queues in front of an encoder: small batches, and queries beside passages, not behind them.
 
 Queries have a thread of their own, and the threads of passages give way to it and to the rest of the machine. Both
-queues are bounded: a query too many is refused, passages wait for room.
+queues are bounded: a query too many is refused, passages wait their turn.
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
 from citemesh.errors import Overloaded, Unavailable
-from services.retrieval.embedding.encoder import Encoder, Ids, LateEncoder, Tokens
+from services.retrieval.embedding.encoder import Encoder, Ids, LateEncoder, Role, Tokens
 from services.retrieval.embedding.lane import Lane
 from services.retrieval.embedding.query_cache import QueryCache
-from services.retrieval.engine import TokenVectors, Vector
+from services.retrieval.threads import WorkerThreads
+from services.retrieval.types.chunk import TokenVectors, Vector
 
-T = TypeVar("T")
 _PORTION = 256
 
 
@@ -79,11 +77,11 @@ class EmbeddingQueue:
             "passages", self._embed_passages, self._limits.workers, batch, self._limits.nice
         )
         self._cache: QueryCache[_Asked] = QueryCache(self._made, self._limits.cached_queries)
-        self._cutting = ThreadPoolExecutor(2, thread_name_prefix="embedding-cutting")
+        self._threads = WorkerThreads(2, "embedding-tokens")
 
     async def start(self) -> None:
         """Loads the model, then embeds one query, so that the first real one finds everything warm."""
-        self._encoder = await asyncio.get_running_loop().run_in_executor(self._cutting, self._load)
+        self._encoder = await self._threads.run(self._load)
         self._queries.start()
         self._passages.start()
         await self._made(["warm up"])
@@ -92,7 +90,7 @@ class EmbeddingQueue:
         """Ends the threads; what waits is refused."""
         await self._queries.stop()
         await self._passages.stop()
-        await asyncio.to_thread(self._cutting.shutdown)
+        await self._threads.close()
 
     @property
     def encoder(self) -> Encoder:
@@ -144,7 +142,7 @@ class EmbeddingQueue:
         digest = self._late.token_vectors_digest if self._late else ""
         for start in range(0, len(seen), _PORTION):
             stop = start + _PORTION
-            portion = await self.in_thread(self._items, seen[start:stop], own[start:stop])
+            portion = await self._threads.run(self._items, seen[start:stop], own[start:stop])
             order = sorted(range(len(portion)), key=lambda at: len(portion[at]))  # like lengths pad each other little
             found = await asyncio.gather(*(self._passage(portion[at]) for at in order))
             for at, (vector, packed) in zip(order, found, strict=True):
@@ -154,12 +152,12 @@ class EmbeddingQueue:
 
     async def unreadable(self, texts: Sequence[str]) -> frozenset[int]:
         """Places of the passages that the model can't read: it lacks too many of their characters."""
-        rates = await self.in_thread(self.encoder.unknown_rate, texts)
+        rates = await self._threads.run(self.encoder.unknown_rate, texts)
         return frozenset(at for at, rate in enumerate(rates) if rate > self._limits.unreadable_share)
 
-    async def in_thread(self, work: Callable[..., T], *arguments: object) -> T:
-        """Runs work on passages beside the event loop; queries have a thread of their own."""
-        return await asyncio.get_running_loop().run_in_executor(self._cutting, work, *arguments)
+    async def token_count(self, texts: Sequence[str], role: Role) -> int:
+        """Tokens that the model sees of the texts, with its special ones and what its limit leaves."""
+        return sum(map(len, await self._threads.run(self.encoder.ids, texts, role)))
 
     async def _made(self, texts: Sequence[str]) -> list[_Asked]:
         return await self._queries.run_many([_Query(text) for text in texts])

@@ -6,7 +6,7 @@ from citemesh.models import PreparedModel
 from services.retrieval.embedding.encoder import Ids, Role, Tokens
 from services.retrieval.embedding.model_tokens import ModelTokens
 from services.retrieval.embedding.pooling import States, TokenPacker, embedding_of, pooled
-from services.retrieval.engine import Vector
+from services.retrieval.types.chunk import Vector
 
 
 class StateEncoder:

@@ -8,26 +8,16 @@ from datetime import UTC, datetime
 
 from citemesh.errors import AlreadyExists, NotFound, NotSupported
 from citemesh.text.index_words import index_words
-from services.retrieval import lexical, near
-from services.retrieval.engine import (
-    Chunk,
-    CollectionInfo,
-    Copied,
-    Deleted,
-    DocumentInfo,
-    Duplicate,
-    Embedding,
-    Found,
-    NewDocument,
-    Query,
-    Results,
-    TokenIds,
-)
-from services.retrieval.engines.passing import passes
-from services.retrieval.fuse import EVEN, Weights
-from services.retrieval.mismatch import mismatch
-from services.retrieval.views import answered
-from services.retrieval.ways import ordered, way
+from services.retrieval.search import lexical, near_duplicates
+from services.retrieval.search.filters import passes
+from services.retrieval.search.fusion import EVEN, Weights
+from services.retrieval.search.modes import ordered, way
+from services.retrieval.search.views import answered
+from services.retrieval.types.chunk import Chunk, TokenIds
+from services.retrieval.types.collection import CollectionInfo, Copied, Embedding, model_mismatch
+from services.retrieval.types.document import Deleted, DocumentInfo, NewDocument
+from services.retrieval.types.query import Query
+from services.retrieval.types.results import Duplicate, FoundChunk, Results
 
 
 @dataclass(slots=True)
@@ -38,10 +28,10 @@ class _Collection:
     documents: dict[str, NewDocument] = field(default_factory=dict)
 
 
-class FakeEngine:
+class FakeRetrievalEngine:
     """Exact search over Python lists: right, and slow beyond a few thousand chunks."""
 
-    def __init__(self, weights: Weights = EVEN, near_duplicate: float = near.THRESHOLD) -> None:
+    def __init__(self, weights: Weights = EVEN, near_duplicate: float = near_duplicates.THRESHOLD) -> None:
         self._near_duplicate = near_duplicate
         self._weights = weights
         self._collections: dict[str, _Collection] = {}
@@ -97,7 +87,7 @@ class FakeEngine:
         kept = self._find(name)
         for document in documents:
             if kept.embedding != document.embedding:
-                raise mismatch(name, kept.embedding, document.embedding)
+                raise model_mismatch(name, kept.embedding, document.embedding)
         for document in documents:
             _replace(kept.documents, document)
         kept.sequence = self._change()
@@ -133,13 +123,13 @@ class FakeEngine:
         kept, info = self._find(query.collection), self._info(query.collection)
         mode, notices = way(query, info.chunks, info.unreadable_chunks)
         if mode != "lexical" and query.embedding is not None and query.embedding != kept.embedding:
-            raise mismatch(query.collection, kept.embedding, query.embedding)
+            raise model_mismatch(query.collection, kept.embedding, query.embedding)
         rows = [row for row in _rows(kept.documents.values()) if passes(row.document.info, query.filter)]
         dense = _cosines(query, rows) if mode != "lexical" else {}
         words = _bm25(query.text, rows) if mode != "dense" else {}
         best = ordered(query, mode, dense, words, self._weights, len(rows))
         found = [
-            Found(rows[item.key].chunk, rows[item.key].document.info, item.score, item.dense, item.lexical)
+            FoundChunk(rows[item.key].chunk, rows[item.key].document.info, item.score, item.dense, item.lexical)
             for item in best
         ]
         folded = _folded(query, found, self._near_duplicate)
@@ -198,20 +188,22 @@ def _rows(documents: Iterable[NewDocument]) -> list[_Row]:
     return [_Row(chunk, document, at) for document in documents for at, chunk in enumerate(document.chunks)]
 
 
-def _folded(query: Query, found: Sequence[Found], threshold: float) -> tuple[Found, ...]:
+def _folded(query: Query, found: Sequence[FoundChunk], threshold: float) -> tuple[FoundChunk, ...]:
     if query.keep_duplicates:
         return tuple(found[: query.top_k])
-    groups = near.fold([near.signature(it.chunk.text) for it in found], query.top_k, threshold)
+    groups = near_duplicates.fold([near_duplicates.signature(it.chunk.text) for it in found], query.top_k, threshold)
     return tuple(
         replace(
             found[group.first],
-            duplicates=tuple(_duplicate(found[at], value) for at, value in group.others[: near.MOST_DUPLICATES]),
+            duplicates=tuple(
+                _duplicate(found[at], value) for at, value in group.others[: near_duplicates.MOST_DUPLICATES]
+            ),
         )
         for group in groups
     )
 
 
-def _duplicate(found: Found, similarity: float) -> Duplicate:
+def _duplicate(found: FoundChunk, similarity: float) -> Duplicate:
     return Duplicate(found.chunk.chunk_id, found.chunk.place, found.document, similarity)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from citemesh.errors import InvalidInput
-from citemesh.models import byte_vocabulary as vocabulary
+from citemesh.models.tokens import byte_vocabulary as vocabulary
 from services.tokenizer.engine import ChatPrompt, ChatTurn, TokenizedText, TokenizerFacts
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from citemesh.errors import InvalidInput, NotSupported
-from citemesh.models.digest import chat_template, definition, digest_of, read_json
+from citemesh.models.tokens.digest import chat_template, definition, digest_of, read_json
 from services.tokenizer.chat import ChatTemplate
 from services.tokenizer.cutter import Cutter
 from services.tokenizer.engine import ChatPrompt, ChatTurn, TokenizedText, TokenizerFacts

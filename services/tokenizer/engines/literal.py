@@ -6,8 +6,8 @@ from typing import Any
 
 from tokenizers import Encoding, Tokenizer
 
-from citemesh.models.digest import broken
-from citemesh.models.literal import control_tokens, frame, hidden_names, literal
+from citemesh.models.tokens.digest import broken
+from citemesh.models.tokens.literal import control_tokens, frame, hidden_names, literal
 
 
 def load(directory: Path) -> Tokenizer:
@@ -27,7 +27,7 @@ def plain(tokenizer: Tokenizer) -> Tokenizer:
 
 
 class LiteralTokenizer:
-    """Encodes control tokens as text (see citemesh.models.literal), and decodes them as what they are."""
+    """Encodes control tokens as text (see citemesh.models.tokens.literal), and decodes them as what they are."""
 
     def __init__(self, directory: Path, definition: Mapping[str, Any]) -> None:
         """Reads a prepared model's tokenizer. Raises PreconditionFailed for one that can't be read."""

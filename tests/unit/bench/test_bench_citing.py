@@ -18,7 +18,7 @@ from bench.retrieving.sets import SETS
 from citemesh.client.types import Candidate, Location, Source, Span, Support
 from citemesh.errors import PreconditionFailed
 from citemesh.evaluation import questions
-from gateway.query.vectors import TokenVectors
+from gateway.query.pack.token_vectors import TokenVectors
 
 PLACE = Location(Span(0, 20))
 SOURCES = [

@@ -18,8 +18,9 @@ from gateway.query.flow import Flow
 from gateway.query.ports import Upstreams
 from gateway.settings import GatewaySettings
 from services.retrieval.embedding.fake import FakeEncoder
-from services.retrieval.engine import Chunk, DocumentInfo, NewDocument, Place
-from services.retrieval.engines.durable import DurableEngine
+from services.retrieval.engines.durable.engine import DurableEngine
+from services.retrieval.types.chunk import Chunk, Place
+from services.retrieval.types.document import DocumentInfo, NewDocument
 
 TEXT = "Envoy 是一个代理 🚀. A sidecar stands beside each service. Keys are checked at the door."
 

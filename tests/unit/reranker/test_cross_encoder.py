@@ -7,7 +7,7 @@ import pytest
 from citemesh.errors import PreconditionFailed
 from citemesh.models.prepared import Kind, Pooling, PreparedModel
 from services.reranker.engines.pairs import BATCH_TOKENS, batches_by_length
-from tests.contract.reranker_engines import cross_encoder
+from tests.contract.reranker.reranker_engines import cross_encoder
 
 pytestmark = pytest.mark.real
 

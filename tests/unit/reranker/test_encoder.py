@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from citemesh.errors import DeadlineExceeded, PreconditionFailed
-from tests.contract.reranker_engines import build_tiny_cross_encoder
+from tests.contract.reranker.reranker_engines import build_tiny_cross_encoder
 
 pytestmark = pytest.mark.real
 

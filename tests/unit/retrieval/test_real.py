@@ -10,11 +10,11 @@ import pytest
 from citemesh.models import prepare
 from services.retrieval.embedding.encoder import in_context
 from services.retrieval.embedding.torch_encoder import TorchEncoder
-from services.retrieval.ingest import text
-from services.retrieval.ingest.chunk import ChunkSize, chunk
-from services.retrieval.ingest.long import pieces
-from services.retrieval.ingest.parsed import IngestFault, clean
-from services.retrieval.ingest.read import read
+from services.retrieval.ingestion.chunk.chunker import ChunkSize, chunk
+from services.retrieval.ingestion.chunk.pieces import pieces
+from services.retrieval.ingestion.read import text
+from services.retrieval.ingestion.read.document import read
+from services.retrieval.ingestion.read.parsed import IngestFault, clean
 from services.retrieval.settings import RetrievalSettings
 
 pytestmark = pytest.mark.real

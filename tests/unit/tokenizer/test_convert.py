@@ -63,7 +63,7 @@ def test_start_and_end_tokens_count_against_the_limit() -> None:
     assert convert.framed(TokenizedText([], [], 0), FACTS, True, 0) == (TokenizedText([1, 2], [], 0), False)
 
 
-def test_a_limit_must_leave_service_for_text() -> None:
+def test_a_limit_must_leave_space_for_text() -> None:
     assert fault_of(convert.check_specials, FACTS, True, 2).field == "max_tokens"
     convert.check_specials(FACTS, True, 3)
     convert.check_specials(FACTS, False, 1)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from citemesh.errors import PreconditionFailed
-from citemesh.models import byte_vocabulary
-from citemesh.models.digest import chat_template, tokenizer_digest
+from citemesh.models.tokens import byte_vocabulary
+from citemesh.models.tokens.digest import chat_template, tokenizer_digest
 
 DEFINITION = {"version": "1.0", "truncation": None, "model": {"vocab": {"é": 1, "b": 2}}}
 

@@ -1,0 +1,1 @@
+"""The events of an answer: streamed, written down, kept and given again."""

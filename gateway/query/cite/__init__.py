@@ -1,0 +1,1 @@
+"""Checks which sources support what was written."""

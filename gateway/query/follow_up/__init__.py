@@ -1,0 +1,1 @@
+"""Proposes related questions."""

@@ -1,0 +1,1 @@
+"""Writes the answer, by the model or from the sources' own sentences."""

@@ -1,0 +1,1 @@
+"""Puts passages into a prompt."""

@@ -1,0 +1,1 @@
+"""Which search comes next: the stand-alone question and its hops."""

@@ -1,1 +1,0 @@
-"""Planners: which search comes next, given what the ones before found."""

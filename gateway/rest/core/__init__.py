@@ -1,0 +1,1 @@
+"""What all APIs share: endpoints, fields, bodies, answers and errors."""

@@ -1,0 +1,1 @@
+"""From the fields of a body to a question."""

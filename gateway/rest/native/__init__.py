@@ -1,0 +1,1 @@
+"""CiteMesh's own API."""

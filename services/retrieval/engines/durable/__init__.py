@@ -1,0 +1,1 @@
+"""The engine on SQLite and FAISS: what it acknowledged survives a crash."""

@@ -1,0 +1,132 @@
+"""Tends the indexes in the background: moves new vectors over, rebuilds, writes out. Nobody waits for it."""
+
+import logging
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Protocol, TypeVar
+
+import faiss
+
+from services.retrieval.engines.durable.index.bitmap import Numbers
+from services.retrieval.engines.durable.index.collection_indexes import CollectionIndexes, Kept
+from services.retrieval.engines.durable.store.tables import vectors
+from services.retrieval.types.chunk import Vector
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+_LEAST_PAUSE_S = 0.05
+_LONGEST_PAUSE_S = 1.0
+_AFTER_FAILURE_S = 30.0
+_NICENESS = 10
+
+
+class Reads(Protocol):
+    """Runs work on a connection that reads the store, in the calling thread."""
+
+    def __call__(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """What the work returned."""
+
+
+class IndexMaintenance:
+    """One thread of low priority for the indexes of all collections.
+
+    Args:
+        read: reads the store.
+        threads: processor threads that building an index takes.
+    """
+
+    def __init__(self, indexes: CollectionIndexes, read: Reads, threads: int = 1) -> None:
+        self._indexes = indexes
+        self._read = read
+        self._threads = threads
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._rounds = threading.Condition()
+        self._idle_rounds = 0
+        self._failed_at: dict[int, float] = {}
+        self._thread = threading.Thread(target=self._run, name="index-maintenance", daemon=True)
+
+    def start(self) -> None:
+        """Begins."""
+        self._indexes.changed = self._wake.set
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends; what it is at is left undone, and is begun again after the next start."""
+        self._stopping.set()
+        self._wake.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def settle(self, timeout_s: float) -> bool:
+        """Waits until a whole round found nothing to do; False where that took too long."""
+        deadline = time.monotonic() + timeout_s
+        with self._rounds:
+            seen = self._idle_rounds
+            while self._idle_rounds < seen + 2 and time.monotonic() < deadline:
+                self._wake.set()
+                self._rounds.wait(_LEAST_PAUSE_S)
+            return self._idle_rounds >= seen + 2
+
+    def _run(self) -> None:
+        _be_modest(self._threads)
+        while not self._stopping.is_set():
+            busy = [self._tend(kept) for kept in self._indexes.all()]
+            if any(busy):
+                continue
+            with self._rounds:
+                self._idle_rounds += 1
+                self._rounds.notify_all()
+            self._stopping.wait(_LEAST_PAUSE_S)
+            self._wake.wait(_LONGEST_PAUSE_S)
+            self._wake.clear()
+
+    def _tend(self, kept: Kept) -> bool:
+        """Whether there was something to do."""
+        if time.monotonic() < self._failed_at.get(kept.row.id, float("-inf")) + _AFTER_FAILURE_S:
+            return False
+        try:
+            return self._tended(kept)
+        except Exception:  # nothing that fails here may end the thread, and nobody else would hear of it
+            log.exception("the index of collection %r is tended later", kept.row.name)
+            self._failed_at[kept.row.id] = time.monotonic()
+            return False
+
+    def _tended(self, kept: Kept) -> bool:
+        wanted = self._indexes.wanted(kept)
+        if wanted:
+            self._rebuild(kept, wanted)
+        elif kept.index.unmoved >= self._indexes.choice.move_from:
+            kept.index.move(self._stopping.is_set)
+        elif kept.unsaved >= self._indexes.snapshot_after:
+            self._indexes.save(kept, self._read)
+        else:
+            return False
+        return True
+
+    def _rebuild(self, kept: Kept, kind: str) -> None:
+        started, before = time.monotonic(), kept.index.kind
+        if kept.index.rebuild(kind, lambda numbers: self._vectors(kept, numbers), self._stopping.is_set):
+            kept.unsaved = max(kept.unsaved, self._indexes.snapshot_after)
+            took = time.monotonic() - started
+            log.info("the index of collection %r: %s to %s in %.1f s", kept.row.name, before, kind, took)
+
+    def _vectors(self, kept: Kept, numbers: Numbers) -> Iterator[tuple[Numbers, Vector]]:
+        """Vectors in portions, each from a transaction of its own."""
+        for start in range(0, len(numbers), vectors.READ_AT_ONCE):
+            portion = numbers[start : start + vectors.READ_AT_ONCE]
+            yield from self._read(partial(_portion, portion, kept.index.dimension))
+
+
+def _portion(numbers: Numbers, dimension: int, connection: sqlite3.Connection) -> list[tuple[Numbers, Vector]]:
+    return list(vectors.read(connection, numbers, dimension))
+
+
+def _be_modest(threads: int) -> None:
+    """Lets searches and embedding go first: niceness and the number of threads are this thread's own on Linux."""
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
+    faiss.omp_set_num_threads(threads)

@@ -1,0 +1,1 @@
+"""Copies of a store, their manifests, their proof and their restoring."""

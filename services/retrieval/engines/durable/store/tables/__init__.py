@@ -1,0 +1,1 @@
+"""The tables of the store: how each is read and written."""

@@ -1,8 +1,0 @@
-"""Plain text: paragraphs."""
-
-from services.retrieval.ingest.parsed import Parsed, paragraphs
-
-
-def parse(text: str) -> Parsed:
-    """Parses plain text. It says nothing of itself."""
-    return Parsed(text=text, blocks=tuple(paragraphs(text)))

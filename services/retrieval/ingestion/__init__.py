@@ -1,0 +1,1 @@
+"""From the bytes of documents to stored passages: read, cut, embedded, tokenized, committed."""

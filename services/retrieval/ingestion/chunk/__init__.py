@@ -1,0 +1,1 @@
+"""Cuts the text of a document into chunks."""

@@ -1,0 +1,1 @@
+"""From the bytes of a document to its text and structure."""

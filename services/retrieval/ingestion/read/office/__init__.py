@@ -1,0 +1,1 @@
+"""Documents in ZIP archives: DOCX and EPUB."""

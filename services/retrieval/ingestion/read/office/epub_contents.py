@@ -1,0 +1,50 @@
+"""A book's table of contents: which chapter is called what."""
+
+import posixpath
+from urllib.parse import unquote
+
+from lxml import etree
+
+from services.retrieval.ingestion.read.archive import Archive
+from services.retrieval.ingestion.read.parsed import IngestFault
+
+Element = etree._Element
+_OPF = "{http://www.idpf.org/2007/opf}"
+_NCX_TYPE = "application/x-dtbncx+xml"
+_LONGEST = 300
+
+
+def labels(archive: Archive, package: Element, folder: str) -> dict[str, str]:
+    """Titles by part; none where the table of contents is missing or can't be read."""
+    items = list(package.iter(f"{_OPF}item"))
+    nav = next((it for it in items if "nav" in it.get("properties", "").split()), None)
+    ncx = next((it for it in items if it.get("media-type") == _NCX_TYPE), None)
+    found: dict[str, str] = {}
+    for item in (nav, ncx):
+        if item is not None:
+            name = posixpath.normpath(posixpath.join(folder, unquote(item.get("href", ""))))
+            for part, label in _entries(archive, name):
+                found.setdefault(part, label)
+    return found
+
+
+def _entries(archive: Archive, name: str) -> list[tuple[str, str]]:
+    try:
+        root = archive.xml(name)
+    except IngestFault:
+        return []
+    folder = posixpath.dirname(name)
+    links = [(it.get("href", ""), it) for it in root.iter("{http://www.w3.org/1999/xhtml}a")]
+    for point in root.iter("{*}navPoint"):
+        content, label = point.find("{*}content"), point.find("{*}navLabel")
+        if content is not None and label is not None:
+            links.append((content.get("src", ""), label))
+    return [(_part(folder, address), _words(it)) for address, it in links if address and _words(it)]
+
+
+def _part(folder: str, address: str) -> str:
+    return posixpath.normpath(posixpath.join(folder, unquote(address.split("#")[0])))
+
+
+def _words(element: Element) -> str:
+    return " ".join("".join(map(str, element.itertext())).split())[:_LONGEST]

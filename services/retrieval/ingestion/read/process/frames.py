@@ -1,0 +1,117 @@
+"""What the service and its reader process say to each other: a frame is a JSON header and a body of bytes."""
+
+import json
+import struct
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from citemesh.contract.source_types import SourceType
+from services.retrieval.ingestion.read.parsed import Block, IngestFault, Parsed
+from services.retrieval.ingestion.read.tables.table import Layout, Row
+
+LENGTHS = struct.Struct("<IQ")
+Header = dict[str, Any]
+
+
+def frame(header: Header, body: bytes = b"") -> bytes:
+    """Bytes of a frame: lengths of header and body, then both."""
+    packed = json.dumps(header, ensure_ascii=False).encode()
+    return LENGTHS.pack(len(packed), len(body)) + packed + body
+
+
+def document_question(data: bytes, media_type: str, name: str) -> bytes:
+    """Asks for a document's text, or a table's layout."""
+    return frame({"media_type": media_type, "name": name}, data)
+
+
+def rows_question(window: bytes, layout: Layout, number: int, last: bool) -> bytes:
+    """Asks for the rows of a window."""
+    return frame({"layout": asdict(layout), "number": number, "last": last}, window)
+
+
+def layout_of(said: Header) -> Layout:
+    """The layout in a question or an answer."""
+    return Layout(**{**said["layout"], "columns": tuple(said["layout"]["columns"])})
+
+
+def parsed_frame(source_type: SourceType, parsed: Parsed | Layout) -> bytes:
+    """A reader's answer to a document."""
+    if isinstance(parsed, Layout):
+        return frame({"source_type": source_type, "layout": asdict(parsed)})
+    return frame({"source_type": source_type, **_said(parsed)}, parsed.text.encode())
+
+
+def rows_frame(rows: Sequence[Row], used: int) -> bytes:
+    """A reader's answer to a window: rows, and the bytes that they take."""
+    return frame({"used": used, "rows": [_row_said(row) for row in rows]}, "".join(map(_text, rows)).encode())
+
+
+def fault_frame(fault: IngestFault) -> bytes:
+    """A reader's refusal."""
+    return frame(_fault_said(fault))
+
+
+def answer(header: bytes, body: bytes) -> tuple[SourceType, Parsed | Layout]:
+    """What a reader answered. Raises the IngestFault that it refused with."""
+    said = _heard(header)
+    source_type: SourceType = said.pop("source_type")
+    return source_type, layout_of(said) if "layout" in said else _parsed(said, body.decode())
+
+
+def rows_answer(header: bytes, body: bytes) -> tuple[list[Row], int]:
+    """Rows that a reader answered, and the bytes that they take. Raises the IngestFault that it refused with."""
+    said = _heard(header)
+    text, at = body.decode(), 0
+    rows = []
+    for row in said["rows"]:
+        end = at + row.pop("characters")
+        rows.append(_row(row, text[at:end]))
+        at = end
+    return rows, said["used"]
+
+
+def _heard(header: bytes) -> Header:
+    said: Header = json.loads(header)
+    if "reason" in said:
+        raise IngestFault(said["reason"], said["message"], said["remedy"])
+    return said
+
+
+def _said(parsed: Parsed) -> Header:
+    return {
+        "blocks": [(block.start, block.end, block.kind, block.level) for block in parsed.blocks],
+        "title": parsed.title,
+        "language": parsed.language,
+        "published": parsed.published,
+        "pages": parsed.pages,
+        "metadata": dict(parsed.metadata),
+        "uri": parsed.uri,
+    }
+
+
+def _parsed(said: Header, text: str) -> Parsed:
+    blocks = tuple(Block(*block) for block in said.pop("blocks"))
+    return Parsed(text=text, blocks=blocks, pages=tuple(said.pop("pages")), **said)
+
+
+def _text(row: Row) -> str:
+    return row.parsed.text if row.parsed else ""
+
+
+def _row_said(row: Row) -> Header:
+    said: Header = {"number": row.number, "characters": len(_text(row))}
+    if row.fault:
+        return {**said, "fault": _fault_said(row.fault)}
+    more = {"sha256": row.sha256, "size_bytes": row.size_bytes, "row_id": row.row_id}
+    return {**said, **more, "parsed": _said(row.parsed) if row.parsed else None}
+
+
+def _row(said: Header, text: str) -> Row:
+    if "fault" in said:
+        return Row(said["number"], fault=IngestFault(**said["fault"]))
+    return Row(**{**said, "parsed": _parsed(said["parsed"], text)})
+
+
+def _fault_said(fault: IngestFault) -> Header:
+    return {"reason": fault.reason, "message": fault.message, "remedy": fault.remedy}

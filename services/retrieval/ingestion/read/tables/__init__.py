@@ -1,0 +1,1 @@
+"""Tables, each row of which is a document: CSV, TSV and JSON Lines."""

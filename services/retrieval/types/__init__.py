@@ -1,0 +1,1 @@
+"""The values that a retrieval engine takes and gives."""
