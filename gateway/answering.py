@@ -47,7 +47,7 @@ class Answering:
 
     async def _ask(self, question: Question, emit: Emit) -> None:
         check(question)
-        if call_context.current().anew:
+        if call_context.current().skip_cache:
             question = replace(question, skip_cache=True)
         priority = Priority(call_context.current_priority())
         ends = Deadline.after(call_context.remaining_s(self._timeout_s))

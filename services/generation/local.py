@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from citemesh.client.generation import GenerationClient
-from citemesh.client.in_process import in_process
+from citemesh.client.transport.in_process import in_process
 from services.generation.main import build
 from services.generation.settings import GenerationSettings
 

@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from citemesh.client.in_process import in_process
 from citemesh.client.reranker import RerankerClient
+from citemesh.client.transport.in_process import in_process
 from services.reranker.main import build
 from services.reranker.settings import RerankerSettings
 

@@ -4,8 +4,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from citemesh.client.in_process import in_process
-from citemesh.client.retrieval import CollectionClient, DocumentClient, RetrievalClient
+from citemesh.client.collections import CollectionClient
+from citemesh.client.documents import DocumentClient
+from citemesh.client.retrieval import RetrievalClient
+from citemesh.client.transport.in_process import in_process
 from services.retrieval.main import build
 from services.retrieval.settings import RetrievalSettings
 

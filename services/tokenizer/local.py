@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from citemesh.client.in_process import in_process
 from citemesh.client.tokenizer import TokenizerClient
+from citemesh.client.transport.in_process import in_process
 from services.tokenizer.main import build
 from services.tokenizer.settings import TokenizerSettings
 

@@ -191,7 +191,7 @@ def named(event: AskEvent) -> tuple[str, dict[str, Any]]:
         case PlanEvent():
             return "plan", {"question": event.question, "hops": list(event.hops)}
         case SearchEvent():
-            return "search", {"hop": event.hop, "query": event.query, "found": event.found}
+            return "search", {"hop": event.hop, "query": event.query, "found": event.passages}
         case SourcesEvent():
             return "sources", {"sources": [source(one) for one in documents(event.sources)]}
         case DeltaEvent():

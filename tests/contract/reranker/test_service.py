@@ -17,9 +17,9 @@ from citemesh.errors import DeadlineExceeded, InvalidInput, Overloaded
 from citemesh.kit import call_context
 from citemesh.kit.server import Server
 from citemesh.models.tokens.token_vectors import StoredVectors, pack
-from services.reranker.engine import Alive, Engine, Stored, StoredForm, Support
+from services.reranker.engine import Alive, PassageSupport, RerankerEngine, TextVectors, VectorForm
 from services.reranker.main import service_of
-from services.reranker.pool import WorkPool
+from services.reranker.pool import RerankerPool
 from services.reranker.settings import RerankerSettings
 from tests.contract.reranker.reranker_engines import SERVED, make_engine
 
@@ -34,7 +34,7 @@ class SlowEngine:
     """Works until it is released or nobody waits; remembers what it saw."""
 
     name = "slow"
-    stored_form = StoredForm("d" * 64, 4)
+    vector_form = VectorForm("d" * 64, 4)
 
     def __init__(self) -> None:
         self.release = threading.Event()
@@ -46,7 +46,7 @@ class SlowEngine:
     def load(self) -> None:
         pass
 
-    def relevance(self, query: str, texts: Sequence[str], alive: Alive, stored: Stored = ()) -> list[float]:
+    def relevance(self, query: str, texts: Sequence[str], alive: Alive, stored: TextVectors = ()) -> list[float]:
         self.stored.append(list(stored))
         self.begun.append(query)
         while not self.release.wait(0.005):
@@ -58,17 +58,19 @@ class SlowEngine:
         return [1.0] * len(texts)
 
     def support(
-        self, sentences: Sequence[str], texts: Sequence[str], alive: Alive, stored: Stored = ()
-    ) -> list[list[Support]]:
+        self, sentences: Sequence[str], texts: Sequence[str], alive: Alive, stored: TextVectors = ()
+    ) -> list[list[PassageSupport]]:
         self.stored.append(list(stored))
         return [[] for _ in sentences]
 
 
 @asynccontextmanager
-async def serving(engine: Engine, folder: Path, pool: WorkPool | None = None, **changes: object) -> AsyncIterator[Mesh]:
+async def serving(
+    engine: RerankerEngine, folder: Path, pool: RerankerPool | None = None, **changes: object
+) -> AsyncIterator[Mesh]:
     chosen = {"blend_weight": 0.5, **changes}
     settings = RerankerSettings(listen=f"unix:{folder / 'r.sock'}", drain_s=1, **chosen)  # type: ignore[arg-type]  # names differ a test
-    server = Server(service_of(engine, pool or WorkPool(2, 64), settings), settings)
+    server = Server(service_of(engine, pool or RerankerPool(2, 64), settings), settings)
     await server.start()
     try:
         async with Mesh({"reranker": settings.address}) as mesh:
@@ -84,12 +86,12 @@ async def until(condition: Callable[[], bool], within_s: float = 5.0) -> None:
 
 
 @pytest.fixture(scope="module")
-def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> RerankerEngine:
     return make_engine(getattr(request, "param", "fake"), tmp_path_factory.mktemp("engine"), MODELS)
 
 
 @pytest.fixture
-async def mesh(engine: Engine, tmp_path: Path) -> AsyncIterator[Mesh]:
+async def mesh(engine: RerankerEngine, tmp_path: Path) -> AsyncIterator[Mesh]:
     async with serving(engine, tmp_path) as running:
         yield running
 
@@ -187,7 +189,7 @@ async def test_a_passage_without_retrieval_score_counts_as_the_lowest(mesh: Mesh
     assert ranked[1].score == ranked[2].score
 
 
-async def test_the_blend_weight_decides(engine: Engine, tmp_path: Path) -> None:
+async def test_the_blend_weight_decides(engine: RerankerEngine, tmp_path: Path) -> None:
     candidates = [Candidate("says", "capital of France", 0.1), Candidate("found", "noodles", 0.9)]
     for weight, first in ((1.0, "says"), (0.0, "found")):
         async with serving(engine, tmp_path, blend_weight=weight) as mesh:
@@ -195,7 +197,7 @@ async def test_the_blend_weight_decides(engine: Engine, tmp_path: Path) -> None:
 
 
 async def test_without_a_share_the_model_is_asked_only_where_nothing_else_is_known(
-    engine: Engine, tmp_path: Path
+    engine: RerankerEngine, tmp_path: Path
 ) -> None:
     found = [Candidate("low", "capital of France", 0.1), Candidate("high", "noodles", 0.9)]
     unknown = [Candidate(one.id, one.text) for one in found]
@@ -205,7 +207,7 @@ async def test_without_a_share_the_model_is_asked_only_where_nothing_else_is_kno
         assert (await mesh.reranker.rerank("capital of France", unknown))[0].id == "low"
 
 
-async def test_it_says_which_model_judges_and_what_it_can_use(engine: Engine, tmp_path: Path) -> None:
+async def test_it_says_which_model_judges_and_what_it_can_use(engine: RerankerEngine, tmp_path: Path) -> None:
     for weight in (0.0, 0.25):
         async with serving(engine, tmp_path, blend_weight=weight) as mesh:
             assert await mesh.reranker.model() == Judge(engine.name, weight, "")
@@ -219,14 +221,14 @@ def test_an_engine_has_the_share_that_was_measured_for_it() -> None:
     assert RerankerSettings(engine="late", blend_weight=0.3).weight == 0.3
 
 
-async def test_the_threshold_decides_what_counts_as_supported(engine: Engine, tmp_path: Path) -> None:
+async def test_the_threshold_decides_what_counts_as_supported(engine: RerankerEngine, tmp_path: Path) -> None:
     for threshold, supported in ((0.01, True), (0.999, False)):
         async with serving(engine, tmp_path, threshold=threshold) as mesh:
             [[support]] = await mesh.reranker.attribute(["Paris is the capital."], [PARIS])
             assert support.supported is supported
 
 
-FORM = StoredForm("d" * 64, 4)
+FORM = VectorForm("d" * 64, 4)
 
 
 def vectors_of(text: str, dimensions: int = 4) -> bytes:
@@ -269,7 +271,7 @@ async def test_bad_token_vectors_are_refused_by_name(tmp_path: Path, packed: byt
 
 
 async def test_a_full_queue_refuses_at_once(tmp_path: Path) -> None:
-    slow, pool = SlowEngine(), WorkPool(1, waiting=1)
+    slow, pool = SlowEngine(), RerankerPool(1, waiting=1)
     async with serving(slow, tmp_path, pool) as mesh:
         first = asyncio.create_task(mesh.reranker.rerank("first", [PARIS]))
         await until(lambda: slow.begun == ["first"])
@@ -283,7 +285,7 @@ async def test_a_full_queue_refuses_at_once(tmp_path: Path) -> None:
 
 
 async def test_urgent_calls_go_first(tmp_path: Path) -> None:
-    slow, pool = SlowEngine(), WorkPool(1, waiting=10)
+    slow, pool = SlowEngine(), RerankerPool(1, waiting=10)
     async with serving(slow, tmp_path, pool) as mesh:
         calls = [asyncio.create_task(mesh.reranker.rerank("first", [PARIS]))]
         await until(lambda: slow.begun == ["first"])
@@ -297,7 +299,7 @@ async def test_urgent_calls_go_first(tmp_path: Path) -> None:
 
 
 async def test_work_stops_when_the_caller_leaves(tmp_path: Path) -> None:
-    slow, pool = SlowEngine(), WorkPool(1, waiting=10)
+    slow, pool = SlowEngine(), RerankerPool(1, waiting=10)
     async with serving(slow, tmp_path, pool) as mesh:
         running = asyncio.create_task(mesh.reranker.rerank("running", [PARIS]))
         await until(lambda: slow.begun == ["running"])

@@ -103,7 +103,7 @@ async def test_the_reranker_uses_what_retrieval_stored_as_if_it_had_read_it(tmp_
     settings = settings_for("real", tmp_path)
     engine = LateInteractionEngine(lambda: prepare(settings.embedding_model, settings.models_dir.expanduser()))
     engine.load()
-    assert engine.stored_form is not None
+    assert engine.vector_form is not None
     texts = [
         "Green tea wants water of 80 °C.",
         "The wall fell in 1989. It had stood for 28 years.",
@@ -114,7 +114,7 @@ async def test_the_reranker_uses_what_retrieval_stored_as_if_it_had_read_it(tmp_
         await service.last(*(note(str(n), text, title="Notes") for n, text in enumerate(texts)))
         kept = {it.text: it for it in await found(service, "green tea wall 绿茶 type")}
     stored = [unpack(kept[text].token_vectors, len(text)) for text in texts]
-    assert {kept[text].token_vectors_digest for text in texts} == {engine.stored_form.digest}
+    assert {kept[text].token_vectors_digest for text in texts} == {engine.vector_form.digest}
     for query in ("How hot should the water for green tea be?", "绿茶泡多久？", "when did the wall fall"):
         anew = engine.relevance(query, texts, lambda: True)
         came = engine.relevance(query, texts, lambda: True, stored)

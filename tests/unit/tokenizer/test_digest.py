@@ -36,8 +36,8 @@ def test_a_template_is_found_in_either_file(tmp_path: Path) -> None:
     config = directory / "tokenizer_config.json"
     config.write_text(json.dumps({"chat_template": "one"}), encoding="utf-8")
     assert chat_template(directory) == "one"
-    named = [{"name": "tools", "template": "x"}, {"name": "default", "template": "two"}]
-    config.write_text(json.dumps({"chat_template": named}), encoding="utf-8")
+    templates = [{"name": "tools", "template": "x"}, {"name": "default", "template": "two"}]
+    config.write_text(json.dumps({"chat_template": templates}), encoding="utf-8")
     assert chat_template(directory) == "two"
     (directory / "chat_template.jinja").write_text("three", encoding="utf-8")
     assert chat_template(directory) == "three"

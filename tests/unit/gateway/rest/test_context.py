@@ -69,4 +69,4 @@ async def test_a_bad_timeout_is_refused() -> None:
     [("no-cache", True), (" No-Store ,max-age=0", True), ("max-age=0", False), ("no-cache-please", False), ("", False)],
 )
 def test_what_takes_no_kept_answer(header: str, anew: bool) -> None:
-    assert call_context.asks_anew(header) is anew
+    assert call_context.asks_to_skip_cache(header) is anew

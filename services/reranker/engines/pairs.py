@@ -9,7 +9,7 @@ import numpy as np
 
 from citemesh.models.tokens.literal import literal_tokenizer
 from citemesh.text.characters import whole_characters
-from services.reranker.windows import Floats, Ints
+from services.reranker.support.stretches import Floats, Ints
 
 BATCH_TOKENS = 2048
 """Padded tokens in a forward pass: larger ones are no faster on a CPU and hold an answer up for longer."""
@@ -39,7 +39,7 @@ class PairNetwork(Protocol):
         """Id that fills a batch."""
 
     def logits(self, batch: Batch) -> Floats:
-        """One score a class, [pairs, classes]."""
+        """Returns one score a class, [pairs, classes]."""
 
 
 class PairTokenizer:
@@ -54,22 +54,22 @@ class PairTokenizer:
         self._tokenizer.enable_truncation(max_tokens, strategy="longest_first")
 
     def batches(self, pairs: Sequence[Pair], pad: int) -> Iterator[Batch]:
-        """The pairs, those of similar length together, at most BATCH_TOKENS with padding; a longer one goes alone."""
-        whole = [(whole_characters(first), whole_characters(second)) for first, second in pairs]
-        encoded = self._tokenizer.encode_batch(whole)
-        lengths = [len(one.ids) for one in encoded]
-        for numbers in together(lengths):
+        """Yields the pairs, those of similar length together, at most BATCH_TOKENS with padding; a longer one alone."""
+        readable = [(whole_characters(first), whole_characters(second)) for first, second in pairs]
+        encodings = self._tokenizer.encode_batch(readable)
+        lengths = [len(encoding.ids) for encoding in encodings]
+        for numbers in batches_by_length(lengths):
             ids = np.full((len(numbers), max(lengths[number] for number in numbers)), pad, np.int64)
             mask, types = np.zeros_like(ids), np.zeros_like(ids)
             for row, number in enumerate(numbers):
-                ids[row, : lengths[number]] = encoded[number].ids
-                types[row, : lengths[number]] = encoded[number].type_ids
+                ids[row, : lengths[number]] = encodings[number].ids
+                types[row, : lengths[number]] = encodings[number].type_ids
                 mask[row, : lengths[number]] = 1
             yield Batch(numbers, ids, mask, types)
 
 
-def together(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Numbers of what goes into each batch, longest first; the longest of a batch says how much all of it takes."""
+def batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Yields numbers of what goes into each batch, longest first; a batch's longest says how much all of it takes."""
     batch: list[int] = []
     for number in sorted(range(len(lengths)), key=lambda at: lengths[at], reverse=True):
         if batch and lengths[batch[0]] * (len(batch) + 1) > BATCH_TOKENS:

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import grpc
 
-from citemesh.client.caller import Caller, Headers
-from citemesh.client.request_stream import RequestStream
+from citemesh.client.transport.caller import Caller, Headers
+from citemesh.client.transport.request_stream import RequestStream
 from citemesh.errors import DeadlineExceeded, NotSupported
 from citemesh.kit import call_context
 from citemesh.kit.channel_options import ACCEPTED

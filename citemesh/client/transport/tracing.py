@@ -13,11 +13,11 @@ from grpc.aio import ClientCallDetails, Metadata
 from opentelemetry.propagate import inject
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, get_tracer, set_span_in_context
 
-from citemesh.client.call_status import status_of
+from citemesh.client.transport.call_status import status_of
 
 tracer = get_tracer("citemesh.client")
-# Probes come every second or so and would drown the traces of real calls.
 UNTRACED = ("/grpc.health.",)
+"""Probes come every second or so and would drown the traces of real calls."""
 
 
 class UnaryUnaryTracing(grpc.aio.UnaryUnaryClientInterceptor):  # type: ignore[type-arg]  # generic in the stubs alone
@@ -78,15 +78,15 @@ def _carrying(details: ClientCallDetails, span: Span) -> ClientCallDetails:
 
 def _finish(span: Span, call: Any) -> None:
     status = status_of(call)
-    # Who cancelled it only the core call knows.
+    # The core call alone knows who cancelled it.
     core = getattr(call, "_cython_call", None)
-    ours = status.code() is grpc.StatusCode.CANCELLED and core is not None and core.is_locally_cancelled()
-    _end(span, status.code(), status.details() or "", ours)
+    left = status.code() is grpc.StatusCode.CANCELLED and core is not None and core.is_locally_cancelled()
+    _end(span, status.code(), status.details() or "", left)
 
 
-def _end(span: Span, code: grpc.StatusCode, details: str, ours: bool = False) -> None:
-    """Ends a span. A call that we ended ourselves, having had enough of it, is no error."""
+def _end(span: Span, code: grpc.StatusCode, details: str, left: bool = False) -> None:
+    """Ends a span. A call that its own caller left, having had enough of it, is no error."""
     span.set_attribute("rpc.grpc.status_code", code.value[0])
-    if code is not grpc.StatusCode.OK and not ours:
+    if code is not grpc.StatusCode.OK and not left:
         span.set_status(Status(StatusCode.ERROR, details))
     span.end()

@@ -16,7 +16,7 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Windows:
+class Stretches:
     """Sentences and stretches of all passages of a request, numbered through.
 
     spans: one (passage, start, end) a sentence, in code points of its passage's text.
@@ -37,28 +37,28 @@ class Windows:
         """Sentences of each stretch after its first: [stretches]."""
         return (self.last - self.first).astype(np.float32)
 
-    def span(self, window: int) -> tuple[int, int]:
-        """The stretch's start and end in its passage's text."""
-        return self.spans[self.first[window]][1], self.spans[self.last[window]][2]
+    def span(self, number: int) -> tuple[int, int]:
+        """Returns a stretch's start and end in its passage's text."""
+        return self.spans[self.first[number]][1], self.spans[self.last[number]][2]
 
     def widen(self, by_sentence: Floats) -> Floats:
-        """The best a stretch's sentences have: [rows, sentences] to [rows, stretches]."""
+        """Returns the best that a stretch's sentences have: [rows, sentences] to [rows, stretches]."""
         middle = np.minimum(self.first + 1, self.last)
         best = np.maximum(by_sentence[:, self.first], by_sentence[:, self.last])
         return np.asarray(np.maximum(best, by_sentence[:, middle]), np.float32)
 
     def context(self, by_sentence: Floats, reach: int) -> Floats:
-        """The best within `reach` sentences around a stretch in its passage: [rows, sentences] to [rows, stretches].
+        """Returns the best within `reach` sentences around a stretch in its passage, where entries are 0 or 1.
 
-        Entries are 0 or 1.
+        Shapes: [rows, sentences] to [rows, stretches].
         """
         before = np.pad(np.cumsum(by_sentence, axis=1), ((0, 0), (1, 0)))
         low, high = np.maximum(self.first - reach, self.begin), np.minimum(self.last + 1 + reach, self.end)
         return np.asarray(before[:, high] > before[:, low], np.float32)
 
 
-def windows_of(texts: Sequence[str]) -> Windows:
-    """All stretches of the passages; a text of white space has none."""
+def stretches_of(texts: Sequence[str]) -> Stretches:
+    """Returns all stretches of the passages; a text of white space has none."""
     spans: list[tuple[int, int, int]] = []
     runs: list[tuple[int, int, int, int, int]] = []
     for number, text in enumerate(texts):
@@ -70,4 +70,4 @@ def windows_of(texts: Sequence[str]) -> Windows:
             for first in range(begin, end)
             for last in range(first, min(first + WIDEST, end))
         )
-    return Windows(tuple(spans), *np.array(runs, dtype=np.int64).reshape(-1, 5).T)
+    return Stretches(tuple(spans), *np.array(runs, dtype=np.int64).reshape(-1, 5).T)

@@ -15,10 +15,11 @@ Floats = NDArray[np.float32]
 
 
 def token_weights(tokenizer_json: Path) -> Floats:
-    """Information content of every token of a Hugging Face tokenizer, -log p in running text: [vocabulary], in nats.
+    """Returns the information content of every token of a Hugging Face tokenizer: -log p in running text, in nats.
 
-    A Unigram tokenizer ships them as its scores. Other vocabularies are ordered by frequency from their common to
-    their rare end, so Zipf's law over the rank stands in. Tokens added beside the vocabulary are special and weigh 0.
+    Shape: [vocabulary]. A Unigram tokenizer ships them as its scores. Other vocabularies are ordered by frequency from
+    their common to their rare end, so Zipf's law over the rank stands in. Tokens added beside the vocabulary are
+    special and weigh 0.
     """
     definition = json.loads(tokenizer_json.read_text(encoding="utf-8"))
     vocabulary = definition["model"]["vocab"]
@@ -32,5 +33,5 @@ def _scores(vocabulary: list[tuple[str, float]]) -> Floats:
 
 
 def _zipf(size: int) -> Floats:
-    """-log(1 / (rank · H(size))), where H is the harmonic number."""
+    """Returns -log(1 / (rank · H(size))) of each rank, where H is the harmonic number."""
     return np.asarray(np.log(np.arange(1, size + 1) * (math.log(size) + np.euler_gamma)), np.float32)

@@ -1,4 +1,4 @@
-"""From what is measured about a sentence and a stretch to the probability that the stretch supports the sentence.
+"""The probability that a stretch supports a sentence, from what is measured about the two.
 
 Fitted by `python bench/support_quality.py` on one half of its passages and judged on the other (901 cases from QED,
 SciFact and XQuAD in English and Chinese): sentences with the right answer, with another one or another number, and
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from services.reranker.coverage import Coverage
-from services.reranker.windows import Floats
+from services.reranker.support.coverage import Coverage
+from services.reranker.support.stretches import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Logistic:
     weights: tuple[float, ...]
 
     def probability(self, features: Floats) -> Floats:
-        """[stretches, features] to [stretches]."""
+        """Returns the probability of each row: [stretches, features] to [stretches]."""
         logit = features @ np.array(self.weights, np.float32) + np.float32(self.bias)
         return np.asarray(1 / (1 + np.exp(-np.clip(logit, -30, 30))), np.float32)
 
@@ -37,10 +37,10 @@ LATE = Logistic(-26.31, (0.67, 5.67, -4.94, -4.0, 25.58))
 
 
 def features(coverage: Coverage, similarity: Floats | None = None) -> Floats:
-    """What the calibration looks at: [stretches, 4], or 5 with the similarity.
+    """Returns what the calibration looks at: [stretches, 4], or 5 with the similarity.
 
-    Coverage of the sentence by the stretch and by it with its context, whether these lack a number, the share of names
-    that they lack, and the weighted mean cosine of the sentence's tokens to the stretch's.
+    They are the coverage of the sentence by the stretch and by it with its context, whether these lack a number, the
+    share of names that they lack, and the weighted mean cosine of the sentence's tokens to the stretch's.
     """
     columns = [coverage.stretch, coverage.nearby, coverage.numbers, coverage.names]
     return np.stack(columns if similarity is None else [*columns, similarity], axis=1)

@@ -1,4 +1,4 @@
-"""Turns texts into token vectors with an embedding model from a transformers directory."""
+"""Token vectors of texts, made with an embedding model from a transformers directory."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -14,9 +14,9 @@ from transformers.utils import logging as transformers_logging
 from citemesh.errors import DeadlineExceeded, PreconditionFailed
 from citemesh.models.tokens.literal import frame, literal_tokenizer
 from citemesh.text.characters import whole_characters
-from services.reranker.cache import TokenVectors
 from services.reranker.engine import Alive
-from services.reranker.maxsim import Floats
+from services.reranker.token_vectors.cache import EncodedText
+from services.reranker.token_vectors.maxsim import Floats
 
 PROJECTION = "late_projection.npy"
 _BATCH_TOKENS = 1024
@@ -24,8 +24,8 @@ _BATCH_TOKENS = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
-    """A part of a text that fits the model: tokens first to last of text number `text`."""
+class _TokenRun:
+    """A part of text number `text` that fits the model."""
 
     text: int
     ids: list[int]
@@ -65,7 +65,7 @@ class TokenEncoder:
         self._projection = None if projection is None else projection.to(self._device)
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids of each text, without special tokens."""
+        """Returns the token ids of each text, without special tokens."""
         encodings = self._tokenizer.encode_batch_fast(
             [whole_characters(text) for text in texts], add_special_tokens=False
         )
@@ -73,51 +73,47 @@ class TokenEncoder:
 
     def encode(
         self, texts: Sequence[str], prefix: str, alive: Alive, *, first_only: bool = False
-    ) -> Iterator[tuple[int, TokenVectors]]:
-        """(number, vectors) of the texts, each once, in the order in which they are ready.
+    ) -> Iterator[tuple[int, EncodedText]]:
+        """Yields (number, vectors) of the texts, each once, in the order in which they are ready.
 
         A text without a token gets one zero vector under id 0. With first_only, what doesn't fit one sequence is left
         out. Raises DeadlineExceeded once nobody waits.
         """
-        whole = [whole_characters(text) for text in texts]
-        encodings = self._tokenizer.encode_batch(whole, add_special_tokens=False)
+        readable = [whole_characters(text) for text in texts]
+        encodings = self._tokenizer.encode_batch(readable, add_special_tokens=False)
         head = self._opening + self.tokens([prefix])[0]
-        service = self._max_tokens - len(head) - len(self._closing)
+        most = self._max_tokens - len(head) - len(self._closing)
         if first_only:
             for encoding in encodings:
-                encoding.truncate(service)
-        pieces = [
-            _Piece(n, e.ids[i : i + service]) for n, e in enumerate(encodings) for i in range(0, len(e.ids), service)
-        ]
-        left = {n: -(-len(e.ids) // service) for n, e in enumerate(encodings)}
-        parts: dict[int, list[Floats]] = {n: [] for n in left}
-        for n, count in left.items():
+                encoding.truncate(most)
+        runs = [_TokenRun(n, e.ids[i : i + most]) for n, e in enumerate(encodings) for i in range(0, len(e.ids), most)]
+        counts = {n: -(-len(e.ids) // most) for n, e in enumerate(encodings)}
+        parts: dict[int, list[Floats]] = {n: [] for n in counts}
+        for n, count in counts.items():
             if not count:
                 yield n, self._joined([], [], [])
-        for batch in _batches(pieces):
+        for batch in _batches(runs):
             if not alive():
                 raise DeadlineExceeded("encoding passages")
-            for piece, vectors in zip(batch, self._forward(head, [p.ids for p in batch]), strict=True):
-                parts[piece.text].append(vectors)
-                if len(parts[piece.text]) == left[piece.text]:
-                    e = encodings[piece.text]
-                    yield piece.text, self._joined(e.ids, [end - 1 for _, end in e.offsets], parts.pop(piece.text))
+            for run, vectors in zip(batch, self._forward(head, [run.ids for run in batch]), strict=True):
+                parts[run.text].append(vectors)
+                if len(parts[run.text]) == counts[run.text]:
+                    e = encodings[run.text]
+                    yield run.text, self._joined(e.ids, [end - 1 for _, end in e.offsets], parts.pop(run.text))
 
     @property
     def dimensions(self) -> int:
         """Width of the vectors."""
         return int(self._model.config.hidden_size) if self._projection is None else int(self._projection.shape[1])
 
-    def _joined(self, ids: list[int], places: list[int], parts: list[Floats]) -> TokenVectors:
+    def _joined(self, ids: list[int], places: list[int], parts: list[Floats]) -> EncodedText:
         if not ids:
-            return TokenVectors(
-                np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((1, self.dimensions), np.float16)
-            )
+            return EncodedText(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((1, self.dimensions), np.float16))
         vectors = np.concatenate(parts).astype(np.float16)
-        return TokenVectors(np.array(ids, np.int64), np.array(places, np.int64), vectors)
+        return EncodedText(np.array(ids, np.int64), np.array(places, np.int64), vectors)
 
     def _forward(self, head: list[int], rows: list[list[int]]) -> list[Floats]:
-        """Vectors of the rows' own tokens: [tokens, dimensions] each."""
+        """Returns vectors of the rows' own tokens: [tokens, dimensions] each."""
         longest = max(map(len, rows)) + len(head) + len(self._closing)
         ids = torch.zeros((len(rows), longest), dtype=torch.long)
         mask = torch.zeros_like(ids)
@@ -134,7 +130,7 @@ class TokenEncoder:
 
 
 def _model(directory: Path, layers: int, dtype: torch.dtype) -> tuple[Any, bool]:
-    """The model, and whether it was cut to fewer layers than it has."""
+    """Returns the model, and whether it was cut to fewer layers than it has."""
     config = AutoConfig.from_pretrained(directory, local_files_only=True)
     cut = 0 < layers < config.num_hidden_layers
     if cut:
@@ -150,7 +146,7 @@ def _model(directory: Path, layers: int, dtype: torch.dtype) -> tuple[Any, bool]
 
 
 def _dtype(device: torch.device) -> torch.dtype:
-    """bfloat16 where the processor has instructions for it: 1.7 times as fast there, and far slower elsewhere."""
+    """Returns bfloat16 where the processor has instructions for it: 1.7 times as fast there, far slower elsewhere."""
     supported = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
     return torch.bfloat16 if device.type == "cuda" or supported() else torch.float32
 
@@ -160,14 +156,14 @@ def _projection(directory: Path) -> torch.Tensor | None:
     return torch.from_numpy(np.load(path, allow_pickle=False).astype(np.float32)) if path.exists() else None
 
 
-def _batches(pieces: list[_Piece]) -> Iterator[list[_Piece]]:
-    """Batches of at most _BATCH_TOKENS tokens after padding; a text's pieces stay in their order."""
-    batch: list[_Piece] = []
-    for piece in sorted(pieces, key=lambda piece: len(piece.ids), reverse=True):
-        longest = len(batch[0].ids) if batch else len(piece.ids)
+def _batches(runs: list[_TokenRun]) -> Iterator[list[_TokenRun]]:
+    """Yields batches of at most _BATCH_TOKENS tokens after padding; a text's runs stay in their order."""
+    batch: list[_TokenRun] = []
+    for run in sorted(runs, key=lambda run: len(run.ids), reverse=True):
+        longest = len(batch[0].ids) if batch else len(run.ids)
         if batch and longest * (len(batch) + 1) > _BATCH_TOKENS:
             yield batch
             batch = []
-        batch.append(piece)
+        batch.append(run)
     if batch:
         yield batch

@@ -1,18 +1,18 @@
-"""Keeps the token vectors of passages that were judged before, within a limit of bytes."""
+"""Token vectors of passages that were judged before, within a limit of bytes."""
 
 import hashlib
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from services.reranker.maxsim import Ints, Vectors
+from services.reranker.token_vectors.maxsim import Ints, Vectors
 
 _OVERHEAD = 512
 """Bytes that an entry costs beside its arrays, roughly: key, objects, the map's slot."""
 
 
 @dataclass(frozen=True, slots=True)
-class TokenVectors:
+class EncodedText:
     """A text's tokens in order, without special ones; at least one.
 
     ids: [tokens]. places: last code point of each token in the text, [tokens]; the first would be the space before
@@ -30,12 +30,12 @@ class TokenVectors:
 
 
 def text_key(text: str) -> bytes:
-    """128 bits of the text's BLAKE2b; lone surrogates are let through."""
+    """Returns 128 bits of the text's BLAKE2b; takes lone surrogates too."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 class VectorCache:
-    """Least recently used entries go first. Safe to use from several threads.
+    """Entries by key; the least recently used go first. Safe to use from several threads.
 
     Args:
         capacity: most bytes to hold; 0 holds nothing.
@@ -43,7 +43,7 @@ class VectorCache:
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._entries: OrderedDict[bytes, TokenVectors] = OrderedDict()
+        self._entries: OrderedDict[bytes, EncodedText] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
         self.hits = 0
@@ -57,8 +57,8 @@ class VectorCache:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def get(self, key: bytes) -> TokenVectors | None:
-        """The entry, now the most recently used; None where there is none."""
+    def get(self, key: bytes) -> EncodedText | None:
+        """Returns the entry, now the most recently used; None where there is none."""
         with self._lock:
             entry = self._entries.get(key)
             if entry is None:
@@ -68,8 +68,8 @@ class VectorCache:
             self._entries.move_to_end(key)
             return entry
 
-    def put(self, key: bytes, entry: TokenVectors) -> None:
-        """Holds the entry, unless it alone is over the limit."""
+    def put(self, key: bytes, entry: EncodedText) -> None:
+        """Stores the entry, unless it alone is over the limit."""
         if entry.nbytes > self._capacity:
             return
         with self._lock:

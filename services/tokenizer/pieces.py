@@ -1,4 +1,4 @@
-"""Cuts a text into pieces of at most so many tokens, with exact spans.
+"""Pieces of a text, each of at most so many tokens, with exact spans.
 
 Pure functions over the spans of a text's tokens. A piece ends at the best place in the second half of what it may
 hold: between paragraphs, lines, sentences or words, else between two tokens; never inside a character, and inside a
@@ -26,7 +26,7 @@ class Piece:
 
 
 def split(text: str, spans: Sequence[Span], max_tokens: int, overlap: int) -> list[Piece]:
-    """Return pieces that together hold every character that isn't white space; each starts and ends after the last.
+    """Returns pieces that together hold every character that isn't white space; each starts and ends after the last.
 
     Args:
         text: what to split.
@@ -40,16 +40,16 @@ def split(text: str, spans: Sequence[Span], max_tokens: int, overlap: int) -> li
 
 
 def in_order(pieces: Iterable[Piece]) -> list[Piece]:
-    """Return pieces in the order of the text, without those that lie within another one."""
-    kept: list[Piece] = []
+    """Returns pieces in the order of the text, without those that lie within another one."""
+    outer: list[Piece] = []
     for piece in sorted(pieces, key=lambda piece: (piece.start, -piece.end)):
-        if not kept or piece.end > kept[-1].end:
-            kept.append(piece)
-    return kept
+        if not outer or piece.end > outer[-1].end:
+            outer.append(piece)
+    return outer
 
 
 def _starts(spans: Sequence[Span]) -> list[int]:
-    """Return where each token starts, never before the one in front of it."""
+    """Returns where each token starts, never before the one in front of it."""
     starts, latest = [], 0
     for start, _ in spans:
         latest = max(latest, start)
@@ -71,21 +71,19 @@ def _stretches(text: str, starts: Sequence[int], max_tokens: int, overlap: int) 
 
 
 def _end(text: str, starts: Sequence[int], first: int, least: int, most: int) -> int:
-    """Return the token before which a piece that starts at token first ends."""
-    best, found = 0, 0
+    """Returns the token before which a piece that starts at token first ends."""
+    best, end = 0, 0
     for token in range(most, least - 1, -1):
         quality = _quality(text, starts, token)
         if quality > best:
-            best, found = quality, token
+            best, end = quality, token
         if best == PARAGRAPH:
             break
-    if found:
-        return found
-    return _any_end(starts, first, most)
+    return end or _any_end(starts, first, most)
 
 
 def _any_end(starts: Sequence[int], first: int, most: int) -> int:
-    """Return the last token up to most that starts another character than first does, else the next that does."""
+    """Returns the last token up to most that starts another character than first does, else the next that does."""
     for token in range(most, first, -1):
         if starts[token] > starts[token - 1]:
             return token
@@ -96,11 +94,11 @@ def _any_end(starts: Sequence[int], first: int, most: int) -> int:
 
 
 def _start(text: str, starts: Sequence[int], first: int, last: int, overlap: int) -> int:
-    """Return the token that the next piece starts at: overlap tokens before last, or a little nearer for a word."""
+    """Returns the token that the next piece starts at: overlap tokens before last, or a little nearer for a word."""
     earliest = max(first + 1, last - overlap)
-    for wanted in (WORD, TOKEN):
+    for quality in (WORD, TOKEN):
         for token in range(earliest, last):
-            if _quality(text, starts, token) >= wanted and starts[token] > starts[first]:
+            if _quality(text, starts, token) >= quality and starts[token] > starts[first]:
                 return token
     return last
 
@@ -109,13 +107,13 @@ TOKEN, WORD, SENTENCE, LINE, PARAGRAPH = range(1, 6)
 
 
 def _quality(text: str, starts: Sequence[int], token: int) -> int:
-    """Say how good a place before a token is to end a piece; 0 for none."""
+    """Says how good a place before a token is to end a piece; 0 for none."""
     place = starts[token]
     if place == starts[token - 1]:
         return 0
     if text[place - 1].isalnum() and "!" <= text[place] <= "~":
         return TOKEN  # within a word: the usual case, and nothing more to see
-    if place < len(text) and are_joined(text[place - 1], text[place]):
+    if are_joined(text[place - 1], text[place]):
         return 0
     end, nearest, farthest = place, max(0, place - FAR), min(len(text), place + FAR)
     while end > nearest and text[end - 1].isspace():
@@ -126,7 +124,7 @@ def _quality(text: str, starts: Sequence[int], token: int) -> int:
 
 
 def _between(text: str, end: int, place: int) -> int:
-    """Rank the white space text[end:place] and what it follows."""
+    """Ranks the white space text[end:place] and what it follows."""
     lines = text.count("\n", end, place)
     if lines:
         return PARAGRAPH if lines > 1 else LINE

@@ -1,4 +1,4 @@
-"""Cuts long texts so that the parts give the same tokens as the whole.
+"""Places where a long text can be cut so that the parts give the same tokens as the whole.
 
 A tokenizer looks at a text in words, so a place between two words is a place to cut. Which places those are depends on
 the tokenizer; so the text around a likely place is encoded whole and in two, and the place is taken only when both
@@ -28,7 +28,7 @@ class Cutter:
         self._encode = encode
 
     def cut(self, text: str, start: int, size: int) -> int:
-        """Return the last good place after start and at most size on, else the next one, else the text's end."""
+        """Returns the last good place after start and at most size on, else the next one, else the text's end."""
         if len(text) - start <= size:
             return len(text)
         for place in _backwards(text, start, start + size):
@@ -37,20 +37,20 @@ class Cutter:
         return self._onwards(text, start + size, min(len(text), start + LONGEST))
 
     def keeps_tokens(self, text: str, place: int) -> bool:
-        """Say whether the text around a place gives the same ids whole and in two."""
+        """Says whether the text around a place gives the same ids whole and in two."""
         left, right = text[max(0, place - AROUND) : place], text[place : place + AROUND]
-        whole, first, second = self._encode([left + right, left, right])
-        return list(whole) == [*first, *second]
+        uncut, first, second = self._encode([left + right, left, right])
+        return list(uncut) == [*first, *second]
 
     def _onwards(self, text: str, start: int, end: int) -> int:
-        for found in islice(PLACES.finditer(text, start, end), TRIES):
-            if self.keeps_tokens(text, found.start()):
-                return found.start()
+        for place in map(re.Match.start, islice(PLACES.finditer(text, start, end), TRIES)):
+            if self.keeps_tokens(text, place):
+                return place
         return end
 
 
 def _backwards(text: str, start: int, end: int) -> Iterator[int]:
-    """Likely places from the end of a stretch towards its start; the last few thousand characters hold enough."""
-    near = max(start + 1, end - 4096)
-    places = [found.start() for found in PLACES.finditer(text, near, end)]
+    """Yields likely places from the end of a stretch towards its start; the last 4096 characters hold enough."""
+    nearest = max(start + 1, end - 4096)
+    places = [match.start() for match in PLACES.finditer(text, nearest, end)]
     yield from [place for place in reversed(places) if start < place][:TRIES]

@@ -1,4 +1,4 @@
-"""What a call ended with, for callbacks of calls that are done: they can't await what the call has ready."""
+"""The status of a call that is done, for callbacks: they can't await what the call has ready."""
 
 from collections.abc import Coroutine
 from typing import Any
@@ -7,7 +7,7 @@ import grpc
 
 
 def status_of(call: Any) -> grpc.aio.AioRpcError:
-    """The status of a call that is done, also where it ended well. Raises RuntimeError for one that isn't done."""
+    """Returns the status of a call that is done, also where it ended well. Raises RuntimeError for one that isn't."""
     return grpc.aio.AioRpcError(
         _at_once(call.code()),
         _at_once(call.initial_metadata()),
@@ -18,7 +18,7 @@ def status_of(call: Any) -> grpc.aio.AioRpcError:
 
 
 def _at_once(answer: Coroutine[Any, Any, Any]) -> Any:
-    """What a coroutine answers that has nothing left to wait for."""
+    """Returns the result of a coroutine that has nothing left to wait for."""
     try:
         answer.send(None)
     except StopIteration as done:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.tokenizer.engines.fake import FakeTokenizer
-from services.tokenizer.split import Piece, in_order, split
+from services.tokenizer.pieces import Piece, in_order, split
 
 TEXTS = st.text(
     alphabet=st.one_of(st.characters(), st.sampled_from(" \n\n\t.。!？👩‍👩‍👧é你好\u0301\u200d\u200b")), max_size=300
@@ -24,8 +24,8 @@ def pieces_of(text: str, max_tokens: int, overlap: int = 0) -> list[str]:
 
 
 def uncovered(text: str, pieces: list[Piece]) -> list[int]:
-    held = {place for piece in pieces for place in range(piece.start, piece.end)}
-    return [place for place, character in enumerate(text) if not character.isspace() and place not in held]
+    covered = {place for piece in pieces for place in range(piece.start, piece.end)}
+    return [place for place, character in enumerate(text) if not character.isspace() and place not in covered]
 
 
 @given(TEXTS, st.integers(8, 40), st.floats(0, 0.5))

@@ -6,23 +6,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from citemesh.text.word_sets import WordSets, word_sets
-from services.reranker.windows import Floats, Windows
+from services.reranker.support.stretches import Floats, Stretches
 
 Weigh = Callable[[Sequence[str]], Floats]
 """Says how much each word counts: positive, higher for rarer ones."""
 
-
 NEARBY = 5
 """Sentences on each side of a stretch that count as its context: what "it" and "the company" stand for is there."""
-
-
 _ROWS = 64
 """Words that are looked at together: a bound on memory, as there can be thousands beside 100,000 stretches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What a sentence's words say about each stretch; every array is [stretches], float32, 0 to 1.
+    """How much of a sentence's words each stretch has; every array is [stretches], float32, 0 to 1.
 
     stretch: weighted share of the sentence's words in the stretch.
     nearby: weighted share of them in the stretch and its context.
@@ -45,11 +42,11 @@ class CoverageIndex:
         windows: those stretches.
     """
 
-    def __init__(self, texts: Sequence[str], windows: Windows) -> None:
-        self.windows = windows
+    def __init__(self, texts: Sequence[str], stretches: Stretches) -> None:
+        self.stretches = stretches
         self._compared: dict[str, list[int]] = {}
         self._content: dict[str, list[int]] = {}
-        for number, (passage, start, end) in enumerate(windows.spans):
+        for number, (passage, start, end) in enumerate(stretches.spans):
             words = word_sets(texts[passage][start:end])
             for word in words.compared:
                 self._compared.setdefault(word, []).append(number)
@@ -57,40 +54,40 @@ class CoverageIndex:
                 self._content.setdefault(word, []).append(number)
 
     def coverage(self, words: WordSets, weigh: Weigh) -> Coverage:
-        """Coverage of one sentence's words."""
+        """Returns the coverage of one sentence's words."""
         weights = weigh(words.compared) if words.compared else np.zeros(0, np.float32)
         weights = weights / max(float(weights.sum()), 1e-6)
-        stretch, nearby = np.zeros((2, len(self.windows.first)), np.float32)
+        stretch, nearby = np.zeros((2, len(self.stretches.first)), np.float32)
         for at in range(0, len(weights), _ROWS):
             by_sentence = self._hits(self._compared, words.compared[at : at + _ROWS])
-            stretch += weights[at : at + _ROWS] @ self.windows.widen(by_sentence)
-            nearby += weights[at : at + _ROWS] @ self.windows.context(by_sentence, NEARBY)
+            stretch += weights[at : at + _ROWS] @ self.stretches.widen(by_sentence)
+            nearby += weights[at : at + _ROWS] @ self.stretches.context(by_sentence, NEARBY)
         return Coverage(
             stretch=np.minimum(stretch, 1),
             nearby=np.minimum(nearby, 1),
             numbers=np.ceil(self._lacking(words.numbers)),
             names=self._lacking(words.names),
-            shared=self.windows.widen(self._sharing(words.content))[0],
+            shared=self.stretches.widen(self._sharing(words.content))[0],
         )
 
     def _sharing(self, content: Iterable[str]) -> Floats:
-        """1 where a sentence of the passages holds any of the words: [1, sentences]."""
-        sharing = np.zeros((1, len(self.windows.spans)), np.float32)
+        """Returns 1 where a sentence of the passages holds any of the words: [1, sentences]."""
+        sharing = np.zeros((1, len(self.stretches.spans)), np.float32)
         for word in content:
             sharing[0, self._content.get(word, [])] = 1
         return sharing
 
-    def _lacking(self, wanted: Iterable[str]) -> Floats:
-        """Share of the wanted words that stretch and context lack, 0 where none is wanted: [stretches]."""
-        some = sorted(wanted)[:_ROWS]
-        if not some:
-            return np.zeros(len(self.windows.first), np.float32)
-        nearby = self.windows.context(self._hits(self._compared, some), NEARBY)
+    def _lacking(self, words: Iterable[str]) -> Floats:
+        """Returns the share of the words that stretch and context lack, 0 where there are none: [stretches]."""
+        first = sorted(words)[:_ROWS]
+        if not first:
+            return np.zeros(len(self.stretches.first), np.float32)
+        nearby = self.stretches.context(self._hits(self._compared, first), NEARBY)
         return np.asarray(1 - nearby.mean(axis=0), np.float32)
 
     def _hits(self, index: dict[str, list[int]], words: Sequence[str]) -> Floats:
-        """1 where a sentence of the passages holds the word: [words, sentences]."""
-        hits = np.zeros((len(words), len(self.windows.spans)), np.float32)
+        """Returns 1 where a sentence of the passages holds the word: [words, sentences]."""
+        hits = np.zeros((len(words), len(self.stretches.spans)), np.float32)
         for row, word in enumerate(words):
             hits[row, index.get(word, [])] = 1
         return hits

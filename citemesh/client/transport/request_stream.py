@@ -1,4 +1,4 @@
-"""What a call with many requests sends, and how that call ended."""
+"""The requests of a call with many of them, and the status that the call ended with."""
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator
@@ -6,21 +6,24 @@ from typing import Any
 
 import grpc
 
-from citemesh.client.call_status import status_of
+from citemesh.client.transport.call_status import status_of
 from citemesh.kit.channel_options import ACCEPTED
 
-# How long the status of a call may still be on its way after a write into it has failed.
 STATUS_WAIT_S = 1.0
+"""How long the status of a call may still be on its way after a write into it has failed."""
 _FAILED_WRITE = "Internal error from Core"
 
 
 class RequestStream:
     """Passes items on to gRPC once the other side has accepted the call, and keeps what their source raises.
 
-    Sending into a call that has ended makes gRPC report an error of its own in place of the status it was ended with
-    (INTERNAL, "Internal error from Core"), and what the source raises would only be logged and cancel the call.
-    A refusal that comes before anything is sent is waited for; of one that comes later the status is kept as it
-    arrives, before a failed write covers it (https://github.com/grpc/grpc/issues/36066, open).
+    gRPC reports an error of its own (INTERNAL, "Internal error from Core") where it writes into a call that the other
+    side has ended, in place of that side's status; and it logs what the source raises and cancels the call. So nothing
+    is sent before the other side accepts or refuses, and a later status is kept as it arrives, before a failed write
+    covers it (https://github.com/grpc/grpc/issues/36066, open).
+
+    Attributes:
+        error: what the source raised.
     """
 
     def __init__(self, items: AsyncIterable[Any]) -> None:
@@ -30,14 +33,14 @@ class RequestStream:
         self.error: Exception | None = None
 
     def over(self, call: Any) -> None:
-        """Names the call that the items are sent over."""
+        """Sets the call that the items are sent over."""
         call.add_done_callback(self._keep)
         self._call.set_result(call)
 
-    async def ended_with(self, error: grpc.aio.AioRpcError) -> grpc.aio.AioRpcError | None:
-        """What the other side ended the call with, where ``error`` only says that writing to it failed.
+    async def status_behind(self, error: grpc.aio.AioRpcError) -> grpc.aio.AioRpcError | None:
+        """Returns the other side's status where ``error`` only says that writing to it failed, else ``error``.
 
-        None where it ended well, having had enough.
+        None where the other side ended the call well, having had enough.
         """
         if not _is_failed_write(error):
             return error

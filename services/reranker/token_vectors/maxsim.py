@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 
 
 def nearest(query: Floats, tokens: Floats, starts: Ints, ends: Ints) -> Floats:
-    """Highest cosine of each query token within each segment: [query tokens, segments]; 0 in an empty segment.
+    """Returns the highest cosine of each query token within each segment: [query tokens, segments]; 0 in an empty one.
 
     Args:
         query: unit vectors, [query tokens, dimensions].
@@ -30,7 +30,7 @@ def nearest(query: Floats, tokens: Floats, starts: Ints, ends: Ints) -> Floats:
 
 
 def maxsim(query: Floats, weights: Floats, passages: Sequence[Vectors | Floats]) -> Floats:
-    """Weighted mean of the highest cosines of each passage: [passages], -1 to 1."""
+    """Returns the weighted mean of the highest cosines of each passage: [passages], -1 to 1."""
     ends = np.cumsum([len(passage) for passage in passages], dtype=np.int64)
     starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
     tokens = np.concatenate(passages).astype(np.float32, copy=False)

@@ -1,4 +1,4 @@
-"""How a call is made: its time limit, its headers, and its errors as domain errors."""
+"""A call's time limit, its headers, and its errors as domain errors."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -6,21 +6,32 @@ from typing import Any
 
 import grpc
 
-from citemesh.client.request_stream import RequestStream
+from citemesh.client.transport.request_stream import RequestStream
+from citemesh.contract.bounds import DEFAULT_COLLECTION
 from citemesh.errors import CiteMeshError, DeadlineExceeded, Unavailable
 from citemesh.kit import call_context
+from citemesh.kit.collection_scope import COLLECTION_HEADER
 from citemesh.kit.status import to_error
 
 Headers = Sequence[tuple[str, str]]
-# Every hop keeps the deadline by its own clock; one that is early breaks the stream off before ours has struck.
 EARLY_S = 0.05
+"""Every hop keeps the deadline by its own clock; one that is early breaks the stream off before this one's time."""
+
+
+def about_collection(name: str) -> Headers:
+    """Returns the header by which the mesh finds the replica that holds a collection; an empty name is the default's.
+
+    A name that no collection can have, and no header either, is left to the service to refuse.
+    """
+    name = name or DEFAULT_COLLECTION
+    return ((COLLECTION_HEADER, name),) if name.isascii() and name.isprintable() else ()
 
 
 class Caller:
     """Makes calls to one service over one channel.
 
     Args:
-        service: what errors call the other side.
+        service: names the other side in errors.
         key: credential shown to the mesh; empty shows none.
         timeout_s: longest a call may take where its own caller sets no tighter limit.
     """
@@ -34,18 +45,26 @@ class Caller:
     async def unary(
         self, method: Callable[..., Any], request: Any, timeout_s: float | None = None, headers: Headers = ()
     ) -> Any:
-        """One request, one response, with more headers than every call has. Raises the error that was told."""
+        """Sends one request and returns the response. Raises the service's error.
+
+        Args:
+            timeout_s: overrides the caller's own.
+            headers: sent beside those that every call has.
+        """
         limit = self._limit(timeout_s)
         ends_at = asyncio.get_running_loop().time() + limit
         try:
             return await method(request, timeout=limit, metadata=self._metadata(headers))
         except grpc.RpcError as error:
-            raise self._told(error, ends_at) from None
+            raise self._domain_error(error, ends_at) from None
 
     async def stream(
         self, method: Callable[..., Any], request: Any, timeout_s: float | None = None, headers: Headers = ()
     ) -> AsyncIterator[Any]:
-        """One request (or many, as Sent), many responses. Leaving the iteration cancels the call."""
+        """Sends a request, or a RequestStream of them, and yields the responses; otherwise as `unary`.
+
+        Leaving the iteration cancels the call.
+        """
         limit = self._limit(timeout_s)
         ends_at = asyncio.get_running_loop().time() + limit
         call = method(request, timeout=limit, metadata=self._metadata(headers))
@@ -55,17 +74,17 @@ class Caller:
             async for response in call:
                 yield response
         except grpc.aio.AioRpcError as error:
-            ended = await request.ended_with(error) if isinstance(request, RequestStream) else error
-            if ended is not None:
-                raise self._told(ended, ends_at) from None
+            status = await request.status_behind(error) if isinstance(request, RequestStream) else error
+            if status is not None:
+                raise self._domain_error(status, ends_at) from None
         finally:
             call.cancel()
 
-    def _told(self, error: grpc.RpcError, ends_at: float) -> CiteMeshError:
-        told = to_error(error, self.service)
-        if isinstance(told, Unavailable) and asyncio.get_running_loop().time() >= ends_at - EARLY_S:
+    def _domain_error(self, status: grpc.RpcError, ends_at: float) -> CiteMeshError:
+        error = to_error(status, self.service)
+        if isinstance(error, Unavailable) and asyncio.get_running_loop().time() >= ends_at - EARLY_S:
             return DeadlineExceeded(f"{self.service} did not answer in time")
-        return told
+        return error
 
     def _limit(self, timeout_s: float | None) -> float:
         limit = call_context.remaining_s(self._timeout_s if timeout_s is None else timeout_s)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 
 def groups(sizes: Sequence[int], limit: int) -> Iterator[slice]:
-    """Neighbouring items whose sizes sum up to the limit at most; an item over the limit goes alone."""
+    """Yields neighbouring items whose sizes sum up to the limit at most; an item over the limit goes alone."""
     start, total = 0, 0
     for number, size in enumerate(sizes):
         if number > start and total + size > limit:

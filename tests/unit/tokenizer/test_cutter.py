@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.tokenizer.cutting import LONGEST, Cutter
+from services.tokenizer.cutter import LONGEST, Cutter
 
 
 def words(texts: Sequence[str]) -> list[list[str]]:
@@ -18,19 +18,19 @@ def lines(texts: Sequence[str]) -> list[list[str]]:
     return [text.splitlines(keepends=True) for text in texts]
 
 
-def whole(texts: Sequence[str]) -> list[list[str]]:
+def one_word(texts: Sequence[str]) -> list[list[str]]:
     """A tokenizer that can't be cut: its only token is the text."""
     return [[text] for text in texts]
 
 
 def parts(cutter: Cutter, text: str, size: int) -> list[str]:
-    found, start = [], 0
+    cuts, start = [], 0
     while start < len(text):
         end = cutter.cut(text, start, size)
         assert start < end <= len(text)
-        found.append(text[start:end])
+        cuts.append(text[start:end])
         start = end
-    return found
+    return cuts
 
 
 def test_a_text_that_fits_is_not_cut() -> None:
@@ -39,9 +39,9 @@ def test_a_text_that_fits_is_not_cut() -> None:
 
 
 def test_cuts_are_between_words() -> None:
-    found = parts(Cutter(words), "alpha beta gamma delta " * 100, 60)
-    assert "".join(found) == "alpha beta gamma delta " * 100
-    assert all(part.split()[0] in ("alpha", "beta", "gamma", "delta") for part in found)
+    pieces = parts(Cutter(words), "alpha beta gamma delta " * 100, 60)
+    assert "".join(pieces) == "alpha beta gamma delta " * 100
+    assert all(part.split()[0] in ("alpha", "beta", "gamma", "delta") for part in pieces)
 
 
 def test_a_place_that_changes_the_tokens_is_not_taken() -> None:
@@ -53,11 +53,11 @@ def test_without_a_place_the_longest_part_is_taken() -> None:
     text = "x" * (LONGEST + 10)
     assert [len(part) for part in parts(Cutter(words), text, 1000)] == [LONGEST, 10]
     text = "one two " * (LONGEST // 8 + 2)
-    assert [len(part) for part in parts(Cutter(whole), text, 1000)] == [LONGEST, 16]
+    assert [len(part) for part in parts(Cutter(one_word), text, 1000)] == [LONGEST, 16]
 
 
 @given(st.text(alphabet="ab 中。\n", max_size=400), st.integers(1, 50))
 @settings(deadline=None)
 def test_words_stay_the_same(text: str, size: int) -> None:
-    found = parts(Cutter(words), text, size)
-    assert [word for part in found for word in part.split()] == text.split()
+    pieces = parts(Cutter(words), text, size)
+    assert [word for part in pieces for word in part.split()] == text.split()
