@@ -2,9 +2,9 @@
 
 The mesh is the whole one, five services behind their sidecars with the identity policy, asked through its public door
 as `citemesh ask` does. The other side is the gateway's own flow and admission in this process, over the services' own
-engines, pools and queues, with no gRPC, no messages and no Envoy between them. Both have the same
-settings, the same documents (the store is copied) and a language model of their own; they take turns, one question at a
-time, each question asked of both before the next, in an order drawn anew.
+clients and servicers, called in process: messages are checked and converted as ever, but there is no gRPC, no socket
+and no Envoy between them. Both have the same settings, the same documents (the store is copied) and a language model of
+their own; they take turns, one question at a time, each question asked of both before the next, in an order drawn anew.
 
     fresh     questions that were not asked before: what a person meets; the figure that has an aim
     repeated  one question again and again: all caches hit, so the least work and the mesh's largest share
@@ -93,24 +93,15 @@ async def one_process(mesh: Stack, state_dir: Path) -> AsyncIterator[Ask]:
     """The gateway's flow over the services' engines, all in this process, on a copy of the mesh's store."""
     # Math libraries read these when they are imported, which is below; the mesh's apps were given the same.
     os.environ |= {name: value for name, value in mesh.layout.app_env("retrieval").items() if name.endswith("_THREADS")}
-    from bench.common.local_services.generation import local_generation
-    from bench.common.local_services.reranker import local_reranker
-    from bench.common.local_services.retrieval import copy_store, local_retrieval
-    from bench.common.local_services.tokenizer import local_tokenizer
+    from bench.common.one_process import copy_store, upstreams
     from gateway.answering import Answering
     from gateway.main import admission_of, flow_of
-    from gateway.query.ports import Upstreams
     from gateway.settings import GatewaySettings
 
     settings = load(GatewaySettings)
     await asyncio.to_thread(copy_store, mesh.options.state_dir, state_dir)
     async with AsyncExitStack() as stack:
-        services = Upstreams(
-            await stack.enter_async_context(local_tokenizer()),
-            await stack.enter_async_context(local_retrieval(state_dir)),
-            await stack.enter_async_context(local_generation()),
-            await stack.enter_async_context(local_reranker()),
-        )
+        services = await stack.enter_async_context(upstreams(state_dir))
         yield Answering(flow_of(settings, services), admission_of(settings), settings.timeout_s).ask
 
 

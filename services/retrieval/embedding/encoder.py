@@ -95,7 +95,7 @@ class LateEncoder(Protocol):
         """What the model sees of passages; `own` says how many characters at each one's end are the chunk's own."""
 
     def embed_tokens(self, batch: Sequence[Tokens]) -> tuple[Vector, list[bytes]]:
-        """As `embed`, and packed token vectors of each chunk (citemesh.models.tokens.token_vectors); empty: none."""
+        """As `embed`, and each chunk's token vectors as `citemesh.models.tokens.token_vectors` packs them."""
 
 
 def in_context(title: str, headings: Sequence[str], text: str) -> str:

@@ -7,15 +7,10 @@ import pytest
 
 from bench.common import corpus
 from bench.common.asking import STEPS, Asker
-from bench.common.local_services.generation import local_generation
-from bench.common.local_services.reranker import local_reranker
-from bench.common.local_services.retrieval import copy_store, local_retrieval
-from bench.common.local_services.tokenizer import local_tokenizer
-from citemesh.client.types import Candidate, Sampling
+from bench.common.one_process import copy_store, upstreams
 from gateway.answering import Answering
 from gateway.main import admission_of
 from gateway.query.flow import Flow
-from gateway.query.ports import Upstreams
 from gateway.settings import GatewaySettings
 from services.retrieval.embedding.fake import FakeEncoder
 from services.retrieval.engines.durable.engine import DurableEngine
@@ -46,43 +41,12 @@ async def keep(state_dir: Path, text: str) -> None:
         await engine.close()
 
 
-async def test_tokens_there_and_back() -> None:
-    async with local_tokenizer() as tokenizer:
-        encoded = await tokenizer.encode([TEXT, ""])
-        assert await tokenizer.decode(encoded.sequences) == (TEXT, "")
-        assert (await tokenizer.list())[0].digest == encoded.digest
-        assert TEXT in (await tokenizer.render_chat([("user", TEXT)])).text
-
-
-async def test_the_reranker_judges_and_attributes() -> None:
-    async with local_reranker() as reranker:
-        passages = [Candidate("far", "nothing of the kind", 0.1), Candidate("near", TEXT, 0.9)]
-        assert [one.id for one in await reranker.rerank("a sidecar beside each service", passages)] == ["near", "far"]
-        [[best, *_]] = await reranker.attribute(["A sidecar stands beside each service."], passages)
-        assert best.passage_id == "near"
-
-
-async def test_generation_ends_with_its_usage() -> None:
-    async with local_tokenizer() as tokenizer, local_generation() as generation:
-        ids = (await tokenizer.encode([TEXT])).sequences[0]
-        found = [delta async for delta in generation.generate(ids, sampling=Sampling(max_tokens=8))]
-        assert found[-1].finish
-        assert found[-1].usage is not None
-        assert found[-1].usage.prompt_tokens == len(ids)
-        assert (await generation.list())[0].engine == "fake"
-
-
 async def test_a_question_passes_through_all_services_of_one_process(tmp_path: Path) -> None:
     await keep(tmp_path / "mesh", TEXT)
     copy_store(tmp_path / "mesh", tmp_path / "own")
     settings = GatewaySettings()
-    async with (
-        local_tokenizer() as tokenizer,
-        local_retrieval(tmp_path / "own") as retrieval,
-        local_generation() as generation,
-        local_reranker() as reranker,
-    ):
-        flow = Flow(Upstreams(tokenizer, retrieval, generation, reranker), settings.limits)
+    async with upstreams(tmp_path / "own") as services:
+        flow = Flow(services, settings.limits)
         asker = Asker("one process", Answering(flow, admission_of(settings), 30.0).ask)
         await asker.question("What stands beside each service?", 64)
     [answer] = asker.answers
