@@ -41,7 +41,7 @@ from bench.common.report import Aim, Cell, Prediction, Question, Report, Table
 from bench.common.run import run, shuffled
 from bench.common.stats import median, ratio
 from bench.reranking import data
-from bench.retrieving.service_names import fill
+from bench.retrieving.mesh_services import fill
 from bench.retrieving.sets import Document, JudgedSet, multihop, xquad
 from bench.speed import children
 from bench.speed.corpora import text_of

@@ -29,23 +29,23 @@ class _Handlers:
         self.by_path: dict[str, Handler] = {}
 
     def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Handler]) -> None:
-        """Called by the generated code."""
+        """Takes the handlers of one gRPC service; the generated code calls it."""
         self.by_path |= {f"/{service}/{method}": handler for method, handler in handlers.items()}
 
     def add_generic_rpc_handlers(self, handlers: object) -> None:
-        """Called by the generated code with the same handlers once more."""
+        """Takes nothing: the generated code calls it with the same handlers once more."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Method:
-    """What a stub calls: the handler of a path."""
+    """A stub's method: the handler of a path."""
 
     path: str
     handler: Handler
 
 
 class _Channel:
-    """What a stub asks for its methods."""
+    """The channel that a stub takes its methods from."""
 
     def __init__(self, handlers: Mapping[str, Handler]) -> None:
         self._handlers = handlers
@@ -57,14 +57,14 @@ class _Channel:
 
 
 class _AcceptedCall:
-    """What a stream of requests asks of its call: this one was accepted, and never fails to write."""
+    """A call as a stream of requests needs it: accepted, and never failing to write."""
 
     async def initial_metadata(self) -> tuple[tuple[str, str], ...]:
         """Says that requests may be sent."""
         return (ACCEPTED,)
 
     def add_done_callback(self, callback: Callable[[Any], None]) -> None:
-        """There is no status to wait for: errors come as they are."""
+        """Drops the callback: errors come as they are, so there is no status to wait for."""
 
 
 class InProcessCaller(Caller):
@@ -79,7 +79,7 @@ class InProcessCaller(Caller):
     async def unary(
         self, method: Callable[..., Any], request: Any, timeout_s: float | None = None, headers: Headers = ()
     ) -> Any:
-        """One request, one response. Raises what the service raises, and DeadlineExceeded after the time limit."""
+        """Sends one request and returns the response. Raises its error, or DeadlineExceeded after the limit."""
         handler, limit = self._handler(method), self._limit(timeout_s)
         with call_context.calling(self._context(limit, headers)):
             try:
@@ -91,7 +91,7 @@ class InProcessCaller(Caller):
     async def stream(
         self, method: Callable[..., Any], request: Any, timeout_s: float | None = None, headers: Headers = ()
     ) -> AsyncIterator[Any]:
-        """One request, or many as a RequestStream, and many responses. Leaving the iteration ends the work."""
+        """Sends a request, or a RequestStream of them, and yields the responses. Leaving the iteration ends it."""
         handler, limit = self._handler(method), self._limit(timeout_s)
         if isinstance(request, RequestStream):
             request.over(_AcceptedCall())
@@ -108,13 +108,13 @@ class InProcessCaller(Caller):
         return method.handler
 
     def _context(self, limit: float, headers: Headers) -> call_context.CallContext:
-        """What the call would carry over the wire."""
+        """Returns the context that the call would have over the wire."""
         return call_context.from_headers(dict(self._metadata(headers)), limit)
 
 
 @asynccontextmanager
 async def in_process(spec: ServiceSpec, timeout_s: float = 30.0) -> AsyncIterator[InProcessCaller]:
-    """A started service, stopped at the end. Raises as its start does."""
+    """Starts a service, and stops it at the end. Raises as its start does."""
     await spec.start()
     try:
         yield InProcessCaller(spec, timeout_s)

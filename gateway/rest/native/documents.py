@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from citemesh.client.types import Document, IngestProgress, Span, Upload
+from citemesh.contract.bounds import DEFAULT_PAGE, MOST_PAGE
 from citemesh.errors import InvalidInput, NotFound, Overloaded
 from gateway.rest.core.endpoint import JSON, SSE, Bounds, Endpoint
 from gateway.rest.core.errors import Problem, problem
@@ -23,7 +24,7 @@ ENDED = ("committed", "unchanged", "failed")
 
 LIST = Fields()
 COLLECTION = LIST.text("collection", 'The collection; "default" where left out.')
-PAGE_SIZE = LIST.whole("page_size", "Most to answer, 1 to 1000; 100 where left out.")
+PAGE_SIZE = LIST.whole("page_size", f"Most to answer, 1 to {MOST_PAGE}; {DEFAULT_PAGE} where left out.")
 PAGE_TOKEN = LIST.text("page_token", "Where the page before ended.")
 TABLE_ID = LIST.text("table_id", "Rows of this table only.")
 

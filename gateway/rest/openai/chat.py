@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from citemesh.client.types import AskEvent, DoneEvent, Question, SourcesEvent
+from citemesh.contract.bounds import MOST_ANSWER_TOKENS, MOST_RELATED_QUESTIONS
 from citemesh.errors import InvalidInput
 from gateway.query.pack.packing import documents
 from gateway.rest.core.answer import Answer, begin, gather, listed
@@ -38,12 +39,14 @@ MODEL = CHAT.text("model", f"One of {', '.join(OWN)}; the first where left out."
 MESSAGES = CHAT.anything("messages", "The conversation; its last user message is the question.", MESSAGES_SCHEMA, True)
 STREAM = CHAT.flag("stream", "Answers as server-sent events.")
 STREAM_OPTIONS = CHAT.object("stream_options", "`include_usage` ends a stream with a chunk of its usage.")
-MAX_COMPLETION_TOKENS = CHAT.whole("max_completion_tokens", "Most tokens of the answer, 1 to 4096.")
+MAX_COMPLETION_TOKENS = CHAT.whole("max_completion_tokens", f"Most tokens of the answer, 1 to {MOST_ANSWER_TOKENS}.")
 MAX_TOKENS = CHAT.whole("max_tokens", "The older name of max_completion_tokens.")
 TEMPERATURE = CHAT.number("temperature", "Softness of the model's choice, 0 to 2.")
 N = CHAT.whole("n", "Choices; only 1 is taken.", 1)
 RESPONSE_FORMAT = CHAT.object("response_format", 'Only {"type": "text"} is taken.')
-RELATED = CHAT.whole("related_questions", "Most related questions to propose, 0 to 10 (not OpenAI's).")
+RELATED = CHAT.whole(
+    "related_questions", f"Most related questions to propose, 0 to {MOST_RELATED_QUESTIONS} (not OpenAI's)."
+)
 CHAT.unused("sampling is the gateway's", "top_p", "presence_penalty", "frequency_penalty", "logit_bias", "seed", "stop")
 CHAT.unused("no tools are called", "tools", "tool_choice", "functions", "function_call", "parallel_tool_calls")
 CHAT.unused("answers don't have them", "logprobs", "top_logprobs", "audio", "modalities", "prediction")

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from citemesh.client.types import Question, SearchFilter
-from citemesh.contract.bounds import MOST_HOPS
+from citemesh.contract.bounds import MOST_ANSWER_TOKENS, MOST_HOPS
 from citemesh.errors import InvalidInput
 from gateway.query.question import check_text
 from gateway.rest.core.answer import begin
@@ -54,7 +54,7 @@ INPUT = RESPONSES.anything("input", "The question, or the conversation as a list
 MODEL = RESPONSES.text("model", f"One of {', '.join(BOTH)}, also behind a provider's name and a slash.")
 MODELS = RESPONSES.texts("models", "Models in the order to try; the first that is known counts.")
 PRESET = RESPONSES.text("preset", "Stands for a model where none is named.")
-MAX_OUTPUT_TOKENS = RESPONSES.whole("max_output_tokens", "Most tokens of the answer, 1 to 4096.")
+MAX_OUTPUT_TOKENS = RESPONSES.whole("max_output_tokens", f"Most tokens of the answer, 1 to {MOST_ANSWER_TOKENS}.")
 MAX_STEPS = RESPONSES.whole("max_steps", f"Most searches one after another; over {MOST_HOPS} is {MOST_HOPS}.")
 TEMPERATURE = RESPONSES.number("temperature", "Softness of the model's choice, 0 to 2.")
 LANGUAGE = RESPONSES.text("language_preference", "Language to answer in (ISO 639-1).")

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from citemesh.client.types import Question
+from citemesh.contract.bounds import MOST_ANSWER_TOKENS
 from citemesh.errors import InvalidInput
 from gateway.rest.core.chat import MESSAGES_SCHEMA, only_text
 from gateway.rest.core.fields import Fields
@@ -32,7 +33,7 @@ NAMES = {
 SONAR = Fields(FILTERS)
 MODEL = SONAR.text("model", f"One of {', '.join(BOTH)}.", required=True)
 MESSAGES = SONAR.anything("messages", "The conversation; its last user message is asked.", MESSAGES_SCHEMA, True)
-MAX_TOKENS = SONAR.whole("max_tokens", "Most tokens of the answer, 1 to 4096.")
+MAX_TOKENS = SONAR.whole("max_tokens", f"Most tokens of the answer, 1 to {MOST_ANSWER_TOKENS}.")
 TEMPERATURE = SONAR.number("temperature", "Softness of the model's choice, 0 to 2.")
 STREAM = SONAR.flag("stream", "Answers as server-sent events.")
 STREAM_MODE = SONAR.text("stream_mode", "Shape of the events; full where left out.", ("full", "concise"))

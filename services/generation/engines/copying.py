@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from citemesh.models.tokens import byte_vocabulary as vocabulary
 from citemesh.text.scripts import HAN
+from citemesh.text.sentences import split_sentences
 
 TURN = re.compile(r"<\|turn\|>(\w+)\n(.*?)(?=<\|end\|>|<\|turn\|>|\Z)", re.DOTALL)
 SOURCE = re.compile(r"^\[(\d+)\] ?(.*?)(?=^\[\d+\]|\Z)", re.DOTALL | re.MULTILINE)
-SENTENCE = re.compile(r"[^\s].*?(?:[.!?](?=\s|\Z)|[。！？]|\n|\Z)", re.DOTALL)
 WORD = re.compile(f"[a-z0-9]+|[{HAN}]")
 
 SHORTEST = 12
@@ -42,7 +42,7 @@ def best(source: tuple[str, str], question: str) -> Quote | None:
     """Return the sentence of a (number, text) source that shares most words with the question; the first of equals."""
     number, text = source
     wanted = set(WORD.findall(question.lower()))
-    found = [sentence.strip() for sentence in SENTENCE.findall(text)]
+    found = [sentence.text.strip() for sentence in split_sentences(text, line_ends=True)]
     quotes = [Quote(int(number), s, len(wanted & set(WORD.findall(s.lower())))) for s in found if len(s) >= SHORTEST]
     return max(quotes, key=lambda quote: quote.shared, default=None)
 
