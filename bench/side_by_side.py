@@ -2,7 +2,7 @@
 
 The same paragraphs and questions (XQuAD in English, HotpotQA and MuSiQue), the same embedding model, the same language
 model on the same engine, three sources a prompt, greedy decoding. CiteMesh is the whole mesh behind its sidecars, asked
-through its public door with a key. The peer (bench/peers/haystack_rag.py) is asked over HTTP. Each question is asked of
+through the gateway with a key. The peer (bench/peers/haystack_rag.py) is asked over HTTP. Each question is asked of
 all before the next, in an order drawn anew, one at a time. The peer is there twice: with as many threads as CiteMesh's
 model writes with, and with as many as there are cores; each figure of time compares with the one that is faster in it.
 
@@ -218,7 +218,7 @@ async def ask(sides: dict[str, Ask], asked: Sequence[Asked], seed: int) -> dict[
 
 
 def citemesh(mesh: Mesh, collection: str, spent: Spent) -> Ask:
-    """The mesh, asked through its door."""
+    """The mesh, asked through its ingress."""
 
     async def one(asked: Asked) -> Got:
         spent.begin()

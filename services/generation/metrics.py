@@ -39,7 +39,7 @@ async def watched(deltas: AsyncGenerator[Delta, None], model: str, priority: int
     """
     span = tracer.start_span("citemesh.engine")
     span.set_attributes({"gen_ai.operation.name": "chat", "gen_ai.request.model": model, "citemesh.priority": priority})
-    watch = Watch(model, span)
+    watch = CallWatch(model, span)
     try:
         async with aclosing(deltas):
             async for delta in deltas:
@@ -53,7 +53,7 @@ async def watched(deltas: AsyncGenerator[Delta, None], model: str, priority: int
         span.end()
 
 
-class Watch:
+class CallWatch:
     """Times one answer."""
 
     def __init__(self, model: str, span: Span) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from services.retrieval.types.chunk import Chunk, TokenIds
-from services.retrieval.types.collection import CollectionInfo, Copied, Embedding
+from services.retrieval.types.collection import CollectionInfo, Embedding, StoreCopy
 from services.retrieval.types.document import Deleted, DocumentInfo, NewDocument
 from services.retrieval.types.query import Query
 from services.retrieval.types.results import Results
@@ -83,7 +83,7 @@ class TokenBacklog(Protocol):
 class Snapshots(Protocol):
     """Copies what is kept while it serves."""
 
-    async def snapshot(self, collection: str) -> Copied:
+    async def snapshot(self, collection: str) -> StoreCopy:
         """Copies a collection, or all of them for an empty name. Raises NotFound, NotSupported, Unavailable."""
 
 

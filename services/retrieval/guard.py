@@ -17,7 +17,7 @@ from citemesh.errors import InvalidInput, NotFound, PermissionDenied, Preconditi
 from citemesh.kit import call_context
 from citemesh.kit.collection_scope import COLLECTION_HEADER
 from services.retrieval.engine import ServedEngine
-from services.retrieval.types.collection import CollectionInfo, Copied
+from services.retrieval.types.collection import CollectionInfo, StoreCopy
 
 _PAGE = 1000
 _MOST_NAMED = 20
@@ -77,7 +77,7 @@ class GuardedEngine:
             after = page[-1].name
         return tuple(allowed[:limit])
 
-    async def snapshot(self, collection: str) -> Copied:
+    async def snapshot(self, collection: str) -> StoreCopy:
         """Copies a collection within scope, or all of them for who may reach all."""
         if collection:
             async with self.scoped(collection):

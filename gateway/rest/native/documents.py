@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from citemesh.client.types import Document, IngestProgress, Span, Upload
 from citemesh.contract.bounds import DEFAULT_PAGE, MOST_PAGE
 from citemesh.errors import InvalidInput, NotFound, Overloaded
-from gateway.rest.core.endpoint import JSON, SSE, Bounds, Endpoint
+from gateway.rest.core.endpoint import JSON, SSE, Endpoint, HttpBounds
 from gateway.rest.core.errors import Problem, problem
 from gateway.rest.core.fields import Fields
 from gateway.rest.core.render import span
@@ -38,7 +38,7 @@ DELETE = Fields()
 FROM = DELETE.text("collection", 'The collection; "default" where left out.')
 
 
-class DocumentStore(Protocol):
+class DocumentsPort(Protocol):
     """Where documents are: `citemesh.client.documents.DocumentClient`."""
 
     def ingest(self, uploads: AsyncIterable[Upload] | Iterable[Upload]) -> AsyncIterator[IngestProgress]:
@@ -67,7 +67,7 @@ class DocumentStore(Protocol):
 class DocumentsApi:
     """The endpoints."""
 
-    def __init__(self, store: DocumentStore, bounds: Bounds) -> None:
+    def __init__(self, store: DocumentsPort, bounds: HttpBounds) -> None:
         self._store = store
         self._bounds = bounds
         self._uploads = 0
@@ -194,7 +194,7 @@ def document(one: Document) -> dict[str, Any]:
     }
 
 
-async def _ingested(store: DocumentStore, named: Sequence[Named]) -> AsyncGenerator[IngestProgress]:
+async def _ingested(store: DocumentsPort, named: Sequence[Named]) -> AsyncGenerator[IngestProgress]:
     async for report in store.ingest([one.upload for one in named]):
         yield report
 

@@ -24,7 +24,7 @@ from citemesh.errors import InvalidInput
 from gateway.query.pack.packing import documents
 from gateway.rest.core.answer import Answer, begin, gather, listed
 from gateway.rest.core.body import as_kind, read_object
-from gateway.rest.core.endpoint import JSON, SSE, Asking, Bounds, Endpoint
+from gateway.rest.core.endpoint import JSON, SSE, Asking, Endpoint, HttpBounds
 from gateway.rest.core.errors import Problem, problem
 from gateway.rest.core.fields import Fields
 from gateway.rest.core.question.field_names import in_words_of, renamed
@@ -78,7 +78,7 @@ NAMES = {"question": "query"}
 class NativeApi:
     """The endpoints."""
 
-    def __init__(self, answering: Asking, bounds: Bounds) -> None:
+    def __init__(self, answering: Asking, bounds: HttpBounds) -> None:
         self._answering = answering
         self._bounds = bounds
 

@@ -22,13 +22,13 @@ from gateway.query.pack.packing import documents
 from gateway.rest.core.answer import Answer, begin, gather, listed
 from gateway.rest.core.body import read_object
 from gateway.rest.core.chat import MESSAGES_SCHEMA, finish_reason, only_text
-from gateway.rest.core.endpoint import JSON, SSE, Asking, Bounds, Endpoint
+from gateway.rest.core.endpoint import JSON, SSE, Asking, Endpoint, HttpBounds
 from gateway.rest.core.errors import Problem, problem
 from gateway.rest.core.fields import Fields
 from gateway.rest.core.links import Links
 from gateway.rest.core.question.field_names import in_words_of
 from gateway.rest.core.question.fields import ALL_SOURCES, ANSWERED, focused
-from gateway.rest.core.question.messages import Conversation, conversation
+from gateway.rest.core.question.messages import ChatHistory, conversation
 from gateway.rest.core.question.presets import OWN, preset
 from gateway.rest.core.render import source
 from gateway.rest.core.streaming.disconnect import unless_gone
@@ -80,7 +80,7 @@ class Completion:
 class OpenAiApi:
     """The endpoints."""
 
-    def __init__(self, answering: Asking, bounds: Bounds) -> None:
+    def __init__(self, answering: Asking, bounds: HttpBounds) -> None:
         self._answering = answering
         self._bounds = bounds
 
@@ -127,7 +127,7 @@ class OpenAiApi:
         return JSONResponse(rendered(completion, await unless_gone(request, gather(events))))
 
 
-def question(body: dict[str, Any], model: str, said: Conversation) -> Question:
+def question(body: dict[str, Any], model: str, said: ChatHistory) -> Question:
     """The question in a body. Raises InvalidInput naming the body's own field."""
     if N.of(body) != 1:
         raise InvalidInput("n", "is not 1", "ask for one choice")

@@ -15,7 +15,7 @@ from gateway.rest.core.chat import MESSAGES_SCHEMA, only_text
 from gateway.rest.core.fields import Fields
 from gateway.rest.core.question.fields import COLLECTION, MORE_COLLECTIONS, SOURCE_PREFERENCE, source_types
 from gateway.rest.core.question.filters import language
-from gateway.rest.core.question.messages import Conversation
+from gateway.rest.core.question.messages import ChatHistory
 from gateway.rest.core.question.presets import BOTH
 from gateway.rest.core.question.search_options import FILTERS, OPTIONS, SIZE, SIZE_HOPS, filter_of, model_of
 
@@ -50,7 +50,7 @@ SONAR.unused("there is one engine", "reasoning_effort", "country", "latitude", "
 SONAR.unused("send the conversation as messages", "thread_id", "use_threads")
 
 
-def question(body: Mapping[str, Any], said: Conversation, now: datetime | None = None) -> Question:
+def question(body: Mapping[str, Any], said: ChatHistory, now: datetime | None = None) -> Question:
     """The question in a body. Raises InvalidInput naming the body's own field."""
     chosen = model_of(MODEL.of(body))
     only_text(RESPONSE_FORMAT.name, RESPONSE_FORMAT.of(body))

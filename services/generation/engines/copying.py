@@ -17,7 +17,7 @@ MOST = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class CopiedQuote:
     """A sentence of a source and how many of the question's words it shares."""
 
     number: int
@@ -38,16 +38,18 @@ def answer(prompt: str) -> str:
     return " ".join(cited(quote) for quote in chosen)
 
 
-def best(source: tuple[str, str], question: str) -> Quote | None:
+def best(source: tuple[str, str], question: str) -> CopiedQuote | None:
     """Return the sentence of a (number, text) source that shares most words with the question; the first of equals."""
     number, text = source
     wanted = set(WORD.findall(question.lower()))
     found = [sentence.text.strip() for sentence in split_sentences(text, line_ends=True)]
-    quotes = [Quote(int(number), s, len(wanted & set(WORD.findall(s.lower())))) for s in found if len(s) >= SHORTEST]
+    quotes = [
+        CopiedQuote(int(number), s, len(wanted & set(WORD.findall(s.lower())))) for s in found if len(s) >= SHORTEST
+    ]
     return max(quotes, key=lambda quote: quote.shared, default=None)
 
 
-def cited(quote: Quote) -> str:
+def cited(quote: CopiedQuote) -> str:
     """Return a quote with its source's number before the mark that ends it."""
     end = quote.sentence[-1] if quote.sentence[-1] in ".!?。！？" else ""
     body = quote.sentence[: len(quote.sentence) - len(end)]

@@ -1,4 +1,4 @@
-"""Documents as messages, on their way in and out, and calls about them."""
+"""Documents to messages and back, and calls about them."""
 
 from collections.abc import Sequence
 

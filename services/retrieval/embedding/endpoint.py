@@ -63,7 +63,7 @@ class RetryBudget:
             return True
 
 
-class Endpoint:
+class EmbeddingEndpoint:
     """Vectors of texts. Blocks; may be called from several threads at once."""
 
     def __init__(self, address: Address, transport: httpx.BaseTransport | None = None) -> None:

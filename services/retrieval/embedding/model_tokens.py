@@ -13,7 +13,7 @@ from services.retrieval.embedding.encoder import CONTEXT_TOKENS, Ids, Role, Toke
 class ModelTokens:
     """The tokenizer of a prepared embedding model; control tokens in a text are text.
 
-    room: most tokens of a chunk that are read whole under the longest title and headings.
+    capacity: most tokens of a chunk that are read whole under the longest title and headings.
     pad: id that fills a batch; models that number places by it need their own.
 
     Only the batch calls are used: they let other Python threads run, which `encode` does not.

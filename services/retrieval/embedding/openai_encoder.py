@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from services.retrieval.embedding.encoder import CONTEXT_VERSION, Ids, Role, TokenCounter
-from services.retrieval.embedding.endpoint import Address, Endpoint
+from services.retrieval.embedding.endpoint import Address, EmbeddingEndpoint
 from services.retrieval.embedding.rough_tokens import RoughTokens
 from services.retrieval.types.chunk import Vector
 from services.retrieval.types.collection import Embedding
@@ -44,7 +44,7 @@ class OpenAiEncoder:
     """
 
     def __init__(self, address: Address, prefixes: Prefixes | None = None, counter: Counter | None = None) -> None:
-        self._endpoint = Endpoint(address)
+        self._endpoint = EmbeddingEndpoint(address)
         self._prefixes = prefixes or Prefixes()
         self._counter = counter or RoughTokens()
         # Not the address: a model that moves house still makes the same vectors.

@@ -14,7 +14,7 @@ from services.retrieval.search.fusion import EVEN, Weights
 from services.retrieval.search.modes import ordered, way
 from services.retrieval.search.views import answered
 from services.retrieval.types.chunk import Chunk, TokenIds
-from services.retrieval.types.collection import CollectionInfo, Copied, Embedding, model_mismatch
+from services.retrieval.types.collection import CollectionInfo, Embedding, StoreCopy, model_mismatch
 from services.retrieval.types.document import Deleted, DocumentInfo, NewDocument
 from services.retrieval.types.query import Query
 from services.retrieval.types.results import Duplicate, FoundChunk, Results
@@ -73,7 +73,7 @@ class FakeRetrievalEngine:
         del self._collections[name]
         return self._change()
 
-    async def snapshot(self, collection: str) -> Copied:
+    async def snapshot(self, collection: str) -> StoreCopy:
         """Has nothing on disk."""
         raise NotSupported("a snapshot of a store in memory", "use the faiss engine")
 

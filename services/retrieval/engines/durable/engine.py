@@ -20,17 +20,17 @@ from services.retrieval.engines.durable.index.search_threads import SearchThread
 from services.retrieval.engines.durable.search import DurableSearch
 from services.retrieval.engines.durable.store import changes, schema
 from services.retrieval.engines.durable.store.backup import copies
-from services.retrieval.engines.durable.store.database import Database, Transaction
+from services.retrieval.engines.durable.store.database import StoreDatabase, Transaction
 from services.retrieval.engines.durable.store.lock import StoreLock
 from services.retrieval.engines.durable.store.tables import chunks, collections, words
 from services.retrieval.engines.durable.store.tables import documents as documents_of
 from services.retrieval.engines.durable.store.tables import tokens as tokens_of
-from services.retrieval.engines.durable.store.tables.collections import Row
+from services.retrieval.engines.durable.store.tables.collections import CollectionRow
 from services.retrieval.engines.durable.store.tables.postings import MOST as MOST_POSTINGS
 from services.retrieval.search import near_duplicates
 from services.retrieval.search.fusion import EVEN, Weights
 from services.retrieval.types.chunk import Chunk, TokenIds
-from services.retrieval.types.collection import CollectionInfo, Copied, Embedding
+from services.retrieval.types.collection import CollectionInfo, Embedding, StoreCopy
 from services.retrieval.types.document import Deleted, DocumentInfo, NewDocument
 from services.retrieval.types.query import Query
 from services.retrieval.types.results import Results
@@ -67,7 +67,7 @@ class DurableEngine:
         self._search = DurableSearch(
             self._indexes, weights, candidates, near_duplicate, lexical_postings, self._search_threads
         )
-        self._database: Database | None = None
+        self._database: StoreDatabase | None = None
 
     async def open(self) -> None:
         """Takes the lock, checks the schema and brings the indexes up to the store."""
@@ -77,7 +77,7 @@ class DurableEngine:
         except OSError as error:
             fault = f"the store {self._directory} can't be made or opened: {error.strerror}"
             raise PreconditionFailed("STORE_UNUSABLE", fault, "check the path, its owner and rights") from None
-        self._database = Database(self._directory / "store.db", self._readers)
+        self._database = StoreDatabase(self._directory / "store.db", self._readers)
         try:
             await self._database.write(self._start)
         except BaseException:
@@ -179,11 +179,11 @@ class DurableEngine:
 
         return await self._write(work)
 
-    async def snapshot(self, collection: str) -> Copied:
+    async def snapshot(self, collection: str) -> StoreCopy:
         """Copies what is kept, while it serves; one copy at a time."""
         database = self._open_database
 
-        def work() -> Copied:
+        def work() -> StoreCopy:
             return database.read_here(lambda connection: copies.copy(connection, self._copies, collection))
 
         return await asyncio.get_running_loop().run_in_executor(self._copier, work)
@@ -249,7 +249,7 @@ class DurableEngine:
             self._indexes.load(connection, row)
 
     @property
-    def _open_database(self) -> Database:
+    def _open_database(self) -> StoreDatabase:
         if self._database is None:
             raise Unavailable("the store")
         return self._database
@@ -261,7 +261,7 @@ class DurableEngine:
         return await self._open_database.write(work)
 
 
-def _written(connection: sqlite3.Connection, row: Row, new: chunks.Ready) -> IndexChange:
+def _written(connection: sqlite3.Connection, row: CollectionRow, new: chunks.Ready) -> IndexChange:
     """Writes a document in the place of what it replaces; what that changes in the index."""
     collections.require(row, new.document.embedding)
     removed = documents_of.make_way(connection, row.id, new.document.info)

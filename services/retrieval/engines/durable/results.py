@@ -14,7 +14,7 @@ from services.retrieval.types.results import Duplicate, FoundChunk, Results
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ResultGroup:
     """A chunk, and numbers of its near-duplicates with their similarities."""
 
     first: Fused
@@ -22,16 +22,16 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedQuery:
     """A query, what answers it, the last change that this saw, and what a reader should know."""
 
     query: Query
-    groups: Sequence[Group]
+    groups: Sequence[ResultGroup]
     sequence: int
     notices: tuple[str, ...]
 
 
-def results(connection: sqlite3.Connection, ranked: Sequence[Ranked]) -> tuple[tuple[Results, ...], bool]:
+def results(connection: sqlite3.Connection, ranked: Sequence[RankedQuery]) -> tuple[tuple[Results, ...], bool]:
     """The answers, and whether nothing of them was gone."""
     full, named = (_numbers(one for one in ranked if one.query.view == view) for view in ("full", "reference"))
     known = chunks.read(connection, full) if full else {}
@@ -41,7 +41,7 @@ def results(connection: sqlite3.Connection, ranked: Sequence[Ranked]) -> tuple[t
     return tuple(answers), len(known) == len(full) and len(names) == len(named)
 
 
-def _numbers(ranked: Iterator[Ranked]) -> list[int]:
+def _numbers(ranked: Iterator[RankedQuery]) -> list[int]:
     """Of all chunks, each once."""
     found: dict[int, None] = {}
     for one in ranked:
@@ -54,7 +54,7 @@ def _numbers(ranked: Iterator[Ranked]) -> list[int]:
 class _More:
     """Token ids and token vectors of the chunks that are wanted with them."""
 
-    def __init__(self, connection: sqlite3.Connection, ranked: Sequence[Ranked]) -> None:
+    def __init__(self, connection: sqlite3.Connection, ranked: Sequence[RankedQuery]) -> None:
         ids = {key for one in ranked if one.query.with_token_ids for key in _keys(one)}
         vectors = {key for one in ranked for key in _keys(one)[: one.query.most_token_vectors]}
         self._ids: Mapping[int, TokenIds] = tokens.ids(connection, list(ids)) if ids else {}
@@ -69,11 +69,11 @@ class _More:
         return replace(chunk, tokens=ids or chunk.tokens, token_vectors=vectors or chunk.token_vectors)
 
 
-def _keys(ranked: Ranked) -> list[int]:
+def _keys(ranked: RankedQuery) -> list[int]:
     return [group.first.key for group in ranked.groups]
 
 
-def _answer(ranked: Ranked, known: Mapping[int, Kept], more: _More) -> Results:
+def _answer(ranked: RankedQuery, known: Mapping[int, Kept], more: _More) -> Results:
     found = []
     for place, (first, others) in enumerate((group.first, group.others) for group in ranked.groups):
         if first.key in known:

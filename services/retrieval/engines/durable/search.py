@@ -13,10 +13,10 @@ import numpy as np
 from services.retrieval.engines.durable.index.collection_indexes import CollectionIndexes
 from services.retrieval.engines.durable.index.sample import VectorSample
 from services.retrieval.engines.durable.index.search_threads import SearchThreads
-from services.retrieval.engines.durable.results import Group, Ranked, results
+from services.retrieval.engines.durable.results import RankedQuery, ResultGroup, results
 from services.retrieval.engines.durable.store.tables import chunks, collections, words
 from services.retrieval.engines.durable.store.tables import vectors as stored
-from services.retrieval.engines.durable.store.tables.collections import Row
+from services.retrieval.engines.durable.store.tables.collections import CollectionRow
 from services.retrieval.engines.durable.store.tables.postings import Postings
 from services.retrieval.engines.durable.store.tables.signatures import Signatures
 from services.retrieval.search import lexical, near_duplicates
@@ -36,7 +36,7 @@ class _Asked:
     """A query, its collection and the chunks of that, the way it goes, and the last change that all of it sees."""
 
     query: Query
-    row: Row
+    row: CollectionRow
     chunks: int
     mode: Mode
     notices: tuple[str, ...]
@@ -156,13 +156,13 @@ class DurableSearch:
         portions = stored.read(connection, wanted, len(vector))
         return {int(n): float(s) for numbers, rows in portions for n, s in zip(numbers, rows @ vector, strict=True)}
 
-    def _ranked(self, connection: sqlite3.Connection, asked: _Asked, order: _Order, signed: Signatures) -> Ranked:
+    def _ranked(self, connection: sqlite3.Connection, asked: _Asked, order: _Order, signed: Signatures) -> RankedQuery:
         """Ranks more where too little was left after folding, until it is enough or all was seen."""
         query = asked.query
         while True:
             groups = self._folded(query, order, signed)
             if len(groups) >= query.top_k or not order.more or order.limit >= _MOST_RANKED:
-                return Ranked(query, groups, asked.sequence, asked.notices)
+                return RankedQuery(query, groups, asked.sequence, asked.notices)
             limit = 4 * order.limit
             dense = self._nearest(connection, [asked], limit)[0] if asked.mode != "lexical" else {}
             order = self._order(connection, asked, limit, dense)
@@ -199,16 +199,18 @@ class DurableSearch:
             found = words.scores(connection, collection, terms, query.filter, most)
         return found
 
-    def _folded(self, query: Query, order: _Order, signed: Signatures) -> list[Group]:
+    def _folded(self, query: Query, order: _Order, signed: Signatures) -> list[ResultGroup]:
         """At most top_k, each with its near-duplicates; no more is looked at than has to be."""
         if query.keep_duplicates:
-            return [Group(item) for item in order.best[: query.top_k]]
+            return [ResultGroup(item) for item in order.best[: query.top_k]]
         seen = _compared(query, order)
         groups = near_duplicates.fold(signed.of([it.key for it in seen]), query.top_k, self._near_duplicate)
         while len(groups) < query.top_k and len(seen) < len(order.best):
             seen = order.best[: 2 * len(seen)]
             groups = near_duplicates.fold(signed.of([it.key for it in seen]), query.top_k, self._near_duplicate)
-        return [Group(seen[it.first], [(seen[at].key, similarity) for at, similarity in it.others]) for it in groups]
+        return [
+            ResultGroup(seen[it.first], [(seen[at].key, similarity) for at, similarity in it.others]) for it in groups
+        ]
 
 
 def _compared(query: Query, order: _Order) -> Sequence[Fused]:

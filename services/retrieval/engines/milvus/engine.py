@@ -25,7 +25,7 @@ from services.retrieval.engines.milvus.store import MilvusStore
 from services.retrieval.search import near_duplicates
 from services.retrieval.search.fusion import EVEN, Weights
 from services.retrieval.types.chunk import Chunk, TokenIds
-from services.retrieval.types.collection import CollectionInfo, Copied, Embedding, model_mismatch
+from services.retrieval.types.collection import CollectionInfo, Embedding, StoreCopy, model_mismatch
 from services.retrieval.types.document import Deleted, DocumentInfo, NewDocument
 from services.retrieval.types.query import Query
 from services.retrieval.types.results import Results
@@ -190,7 +190,7 @@ class MilvusEngine:
         for row in await self._run(self._registry):
             await self._run(self._fill, row["name"], tokens)
 
-    async def snapshot(self, collection: str) -> Copied:
+    async def snapshot(self, collection: str) -> StoreCopy:
         """Milvus has its own."""
         raise NotSupported("a snapshot of a store in Milvus", "back Milvus up with its own tool, milvus-backup")
 

@@ -17,7 +17,7 @@ from services.retrieval.engines.durable.index.vectors import VectorIndex
 from services.retrieval.engines.durable.store import changes
 from services.retrieval.engines.durable.store.schema import store_id
 from services.retrieval.engines.durable.store.tables import collections, vectors
-from services.retrieval.engines.durable.store.tables.collections import Row
+from services.retrieval.engines.durable.store.tables.collections import CollectionRow
 from services.retrieval.types.chunk import Vector
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class IndexChange:
     removed: Sequence[int]
 
     @classmethod
-    def of(cls, row: Row, removed: Sequence[int] = ()) -> "IndexChange":
+    def of(cls, row: CollectionRow, removed: Sequence[int] = ()) -> "IndexChange":
         """One that adds nothing."""
         return cls((), np.empty((0, row.embedding.dimension), np.float32), removed)
 
@@ -50,10 +50,10 @@ class IndexChange:
 
 
 @dataclass(slots=True)
-class Kept:
+class LoadedIndex:
     """A collection's index, changed chunks since it was last written out, and the last change that it follows."""
 
-    row: Row
+    row: CollectionRow
     index: VectorIndex
     unsaved: int = 0
     followed: int = 0
@@ -66,25 +66,25 @@ class CollectionIndexes:
         self.snapshot_after = snapshot_after
         self.choice = choice
         self._directory = directory
-        self._kept: dict[int, Kept] = {}
+        self._kept: dict[int, LoadedIndex] = {}
         self._guard = threading.Lock()
         self.changed: Callable[[], None] = lambda: None
         """Called after a change, for whoever tends the indexes."""
 
-    def of(self, row: Row) -> VectorIndex:
+    def of(self, row: CollectionRow) -> VectorIndex:
         """A collection's index; an empty one for a new collection."""
         return self._of(row).index
 
-    def followed(self, row: Row) -> int:
+    def followed(self, row: CollectionRow) -> int:
         """The last change of a collection that its index follows: a moment behind the store's while one comes in."""
         return self._of(row).followed
 
-    def all(self) -> list[Kept]:
+    def all(self) -> list[LoadedIndex]:
         """All that are kept now."""
         with self._guard:
             return list(self._kept.values())
 
-    def check(self, rows: Sequence[Row]) -> None:
+    def check(self, rows: Sequence[CollectionRow]) -> None:
         """Raises PreconditionFailed where the settings describe an index that FAISS can't make."""
         for dimension in {row.embedding.dimension for row in rows} or {_USUAL_DIMENSION}:
             try:
@@ -93,7 +93,7 @@ class CollectionIndexes:
                 remedy = "change CITEMESH_RETRIEVAL_INDEX_*, or leave it out"
                 raise PreconditionFailed("INDEX_UNUSABLE", str(error), remedy) from None
 
-    def load(self, connection: sqlite3.Connection, row: Row) -> None:
+    def load(self, connection: sqlite3.Connection, row: CollectionRow) -> None:
         """Makes a collection's index equal to the store, from its snapshot where that is good."""
         index = VectorIndex(row.embedding.dimension, self.choice, self._from_snapshot(connection, row))
         stored, known = vectors.numbers_of(connection, row.id), index.numbers()
@@ -103,9 +103,9 @@ class CollectionIndexes:
         for numbers, found in vectors.read(connection, missing, index.dimension):
             index.change(numbers, found)
         with self._guard:
-            self._kept[row.id] = Kept(row, index, len(missing), collections.changed(connection, row))
+            self._kept[row.id] = LoadedIndex(row, index, len(missing), collections.changed(connection, row))
 
-    def apply(self, row: Row, change: IndexChange, sequence: int) -> None:
+    def apply(self, row: CollectionRow, change: IndexChange, sequence: int) -> None:
         """Follows a committed change, of that number."""
         kept = self._of(row)
         kept.index.change(np.array(change.added, dtype=np.int64), change.vectors, change.removed)
@@ -113,27 +113,27 @@ class CollectionIndexes:
         kept.followed = sequence
         self.changed()
 
-    def forget(self, row: Row) -> None:
+    def forget(self, row: CollectionRow) -> None:
         """Lets go of a collection that was dropped, and of its snapshot."""
         with self._guard:
             self._kept.pop(row.id, None)
         self._path(row).unlink(missing_ok=True)
 
-    def sweep(self, living: Sequence[Row]) -> None:
+    def sweep(self, living: Sequence[CollectionRow]) -> None:
         """Removes files of collections that are gone, and half-written ones: a crash may come before that was done."""
         names = {self._path(row).name for row in living}
         for path in self._directory.glob("collection-*.*"):
             if path.name not in names:
                 path.unlink(missing_ok=True)
 
-    def wanted(self, kept: Kept) -> str:
+    def wanted(self, kept: LoadedIndex) -> str:
         """The kind that an index should be made anew as; empty where it is well as it is."""
         index = kept.index
         wanted = self.choice.wanted(len(index), index.kind)
         crowded = index.dead >= max(self.choice.compact_from, _COMPACT_SHARE * (len(index) + index.dead))
         return wanted if wanted != index.kind or crowded else ""
 
-    def save(self, kept: Kept, read: Callable[[Callable[[sqlite3.Connection], None]], None]) -> None:
+    def save(self, kept: LoadedIndex, read: Callable[[Callable[[sqlite3.Connection], None]], None]) -> None:
         """Writes an index out. A failure is logged and tried again later: the store has everything.
 
         Changes wait meanwhile, so that the snapshot names at least the last one that it holds; searches don't.
@@ -150,17 +150,17 @@ class CollectionIndexes:
             if kept.unsaved:
                 self.save(kept, lambda work: work(connection))
 
-    def _write(self, connection: sqlite3.Connection, row: Row, segment: Segment) -> None:
+    def _write(self, connection: sqlite3.Connection, row: CollectionRow, segment: Segment) -> None:
         change = snapshot.Change(*changes.last(connection))
         snapshot.write(self._path(row), segment, _origin(connection, row), change)
 
-    def _of(self, row: Row) -> Kept:
+    def _of(self, row: CollectionRow) -> LoadedIndex:
         with self._guard:
             if row.id not in self._kept:
-                self._kept[row.id] = Kept(row, VectorIndex(row.embedding.dimension, self.choice))
+                self._kept[row.id] = LoadedIndex(row, VectorIndex(row.embedding.dimension, self.choice))
             return self._kept[row.id]
 
-    def _from_snapshot(self, connection: sqlite3.Connection, row: Row) -> Segment | None:
+    def _from_snapshot(self, connection: sqlite3.Connection, row: CollectionRow) -> Segment | None:
         try:
             segment, change = snapshot.read(self._path(row), _origin(connection, row), self.choice)
         except FileNotFoundError:
@@ -173,9 +173,9 @@ class CollectionIndexes:
             return None
         return segment
 
-    def _path(self, row: Row) -> Path:
+    def _path(self, row: CollectionRow) -> Path:
         return self._directory / f"collection-{row.id}.faiss"
 
 
-def _origin(connection: sqlite3.Connection, row: Row) -> snapshot.Origin:
+def _origin(connection: sqlite3.Connection, row: CollectionRow) -> snapshot.Origin:
     return snapshot.Origin(store_id(connection), row.id, row.embedding.digest, row.embedding.dimension)

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 import faiss
 
 from services.retrieval.engines.durable.index.bitmap import Numbers
-from services.retrieval.engines.durable.index.collection_indexes import CollectionIndexes, Kept
+from services.retrieval.engines.durable.index.collection_indexes import CollectionIndexes, LoadedIndex
 from services.retrieval.engines.durable.store.tables import vectors
 from services.retrieval.types.chunk import Vector
 
@@ -85,7 +85,7 @@ class IndexMaintenance:
             self._wake.wait(_LONGEST_PAUSE_S)
             self._wake.clear()
 
-    def _tend(self, kept: Kept) -> bool:
+    def _tend(self, kept: LoadedIndex) -> bool:
         """Whether there was something to do."""
         if time.monotonic() < self._failed_at.get(kept.row.id, float("-inf")) + _AFTER_FAILURE_S:
             return False
@@ -96,7 +96,7 @@ class IndexMaintenance:
             self._failed_at[kept.row.id] = time.monotonic()
             return False
 
-    def _tended(self, kept: Kept) -> bool:
+    def _tended(self, kept: LoadedIndex) -> bool:
         wanted = self._indexes.wanted(kept)
         if wanted:
             self._rebuild(kept, wanted)
@@ -108,14 +108,14 @@ class IndexMaintenance:
             return False
         return True
 
-    def _rebuild(self, kept: Kept, kind: str) -> None:
+    def _rebuild(self, kept: LoadedIndex, kind: str) -> None:
         started, before = time.monotonic(), kept.index.kind
         if kept.index.rebuild(kind, lambda numbers: self._vectors(kept, numbers), self._stopping.is_set):
             kept.unsaved = max(kept.unsaved, self._indexes.snapshot_after)
             took = time.monotonic() - started
             log.info("the index of collection %r: %s to %s in %.1f s", kept.row.name, before, kind, took)
 
-    def _vectors(self, kept: Kept, numbers: Numbers) -> Iterator[tuple[Numbers, Vector]]:
+    def _vectors(self, kept: LoadedIndex, numbers: Numbers) -> Iterator[tuple[Numbers, Vector]]:
         """Vectors in portions, each from a transaction of its own."""
         for start in range(0, len(numbers), vectors.READ_AT_ONCE):
             portion = numbers[start : start + vectors.READ_AT_ONCE]

@@ -8,7 +8,7 @@ import numpy as np
 
 from services.retrieval.engines.durable.index.vectors import VectorIndex
 from services.retrieval.engines.durable.store.tables import vectors
-from services.retrieval.engines.durable.store.tables.collections import Row
+from services.retrieval.engines.durable.store.tables.collections import CollectionRow
 from services.retrieval.types.chunk import Vector
 
 DRAWN = 256
@@ -22,7 +22,7 @@ class VectorSample:
         self._known: OrderedDict[int, tuple[int, Vector]] = OrderedDict()
         self._guard = threading.Lock()
 
-    def of(self, connection: sqlite3.Connection, row: Row, index: VectorIndex) -> Vector:
+    def of(self, connection: sqlite3.Connection, row: CollectionRow, index: VectorIndex) -> Vector:
         """At most 256 vectors, shape (drawn, dimension)."""
         size = len(index)
         with self._guard:

@@ -17,7 +17,7 @@ Work = Callable[[sqlite3.Connection], T]
 _BUSY_S = 10.0
 
 
-class Database:
+class StoreDatabase:
     """A SQLite file in WAL mode with synchronous=FULL: what was committed is on the disk."""
 
     def __init__(self, path: Path, readers: int = 4) -> None:

@@ -11,15 +11,15 @@ from citemesh.errors import PreconditionFailed
 from citemesh.models.manifest import sha256_of
 from services.retrieval.engines.durable.store import changes, schema
 from services.retrieval.engines.durable.store.backup import manifest
-from services.retrieval.engines.durable.store.backup.manifest import Held, Manifest
+from services.retrieval.engines.durable.store.backup.manifest import CopyContents, CopyManifest
 from services.retrieval.engines.durable.store.faults import translated
 from services.retrieval.engines.durable.store.tables import collections
-from services.retrieval.types.collection import Copied
+from services.retrieval.types.collection import StoreCopy
 
 _UNFINISHED = ".unfinished-"
 
 
-def copy(connection: sqlite3.Connection, folder: Path, collection: str) -> Copied:
+def copy(connection: sqlite3.Connection, folder: Path, collection: str) -> StoreCopy:
     """Copies a collection, or all for an empty name, into a new directory of the folder.
 
     Raises NotFound for an unknown collection, Unavailable where the disk is full, PreconditionFailed for a folder that
@@ -39,7 +39,7 @@ def copy(connection: sqlite3.Connection, folder: Path, collection: str) -> Copie
         raise PreconditionFailed("SNAPSHOT_FAILED", fault, "check the path, its rights and its space") from None
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-    return Copied(final, made.sequence, made.documents, made.chunks)
+    return StoreCopy(final, made.sequence, made.documents, made.chunks)
 
 
 def sweep(folder: Path) -> None:
@@ -48,7 +48,7 @@ def sweep(folder: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _fill(connection: sqlite3.Connection, aside: Path, collection: str) -> Manifest:
+def _fill(connection: sqlite3.Connection, aside: Path, collection: str) -> CopyManifest:
     path = aside / manifest.DATABASE
     with translated(path), closing(sqlite3.connect(path, isolation_level=None)) as target:
         connection.backup(target)
@@ -60,7 +60,7 @@ def _fill(connection: sqlite3.Connection, aside: Path, collection: str) -> Manif
     manifest.sync(path)
     now = datetime.now(UTC).isoformat()
     size, sha256 = path.stat().st_size, sha256_of(path)
-    made = Manifest(schema.VERSION, sequence, mark, now, held, size, sha256)
+    made = CopyManifest(schema.VERSION, sequence, mark, now, held, size, sha256)
     manifest.write(aside, made)
     manifest.sync(aside)
     return made
@@ -75,6 +75,6 @@ def _keep_only(target: sqlite3.Connection, collection: str) -> None:
     target.execute("VACUUM")
 
 
-def _held(target: sqlite3.Connection) -> list[Held]:
+def _held(target: sqlite3.Connection) -> list[CopyContents]:
     rows = target.execute("SELECT name, model, dimension, documents, chunks, unreadable FROM collections ORDER BY name")
-    return [Held(*row) for row in rows]
+    return [CopyContents(*row) for row in rows]

@@ -13,7 +13,7 @@ DATABASE = "store.db"
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class CopyContents:
     """A collection in a copy."""
 
     name: str
@@ -25,14 +25,14 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class CopyManifest:
     """A copy: its schema, the last change that it holds, its collections, size and hash of the database file."""
 
     schema: int
     sequence: int
     mark: str
     created_at: str
-    collections: tuple[Held, ...]
+    collections: tuple[CopyContents, ...]
     size: int
     sha256: str
 
@@ -47,7 +47,7 @@ class Manifest:
         return sum(held.chunks for held in self.collections)
 
 
-def write(directory: Path, manifest: Manifest) -> None:
+def write(directory: Path, manifest: CopyManifest) -> None:
     """Writes it, onto the disk."""
     with (directory / NAME).open("w", encoding="utf-8") as file:
         json.dump({"format": FORMAT, **asdict(manifest)}, file, ensure_ascii=False, indent=2)
@@ -55,14 +55,14 @@ def write(directory: Path, manifest: Manifest) -> None:
         os.fsync(file.fileno())
 
 
-def read(directory: Path) -> Manifest:
+def read(directory: Path) -> CopyManifest:
     """Reads it. Raises DataLoss where there is none, or none that this program reads."""
     path = directory / NAME
     try:
         found = json.loads(path.read_bytes())
         if found.pop("format") != FORMAT:
             raise DataLoss(f"{path} is of another format than {FORMAT}", "restore it with the CiteMesh that made it")
-        return Manifest(**{**found, "collections": tuple(Held(**held) for held in found["collections"])})
+        return CopyManifest(**{**found, "collections": tuple(CopyContents(**held) for held in found["collections"])})
     except OSError as error:
         raise DataLoss(f"{path} can't be read: {error.strerror}", "name a directory that Snapshot made") from None
     except (ValueError, TypeError, KeyError, AttributeError):

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from citemesh.errors import DataLoss
-from services.retrieval.engines.durable.store.backup.manifest import Held
+from services.retrieval.engines.durable.store.backup.manifest import CopyContents
 from services.retrieval.engines.durable.store.schema import lexicon
 from services.retrieval.engines.durable.store.tables import collections
-from services.retrieval.engines.durable.store.tables.collections import Row
+from services.retrieval.engines.durable.store.tables.collections import CollectionRow
 from services.retrieval.search import lexical
 
 _WORDS = 16
@@ -19,7 +19,7 @@ _REMEDY = "take another copy"
 class Proof:
     """What was found whole. wordless: documents without a word to find them by, such as those of signs alone."""
 
-    collections: tuple[Held, ...]
+    collections: tuple[CopyContents, ...]
     documents: int
     chunks: int
     wordless: int
@@ -33,7 +33,7 @@ def prove(connection: sqlite3.Connection, path: Path) -> Proof:
     wordless = sum(_collection(connection, path, row) for row in rows)
     infos = [(row, collections.info(connection, row.name)) for row in rows]
     held = tuple(
-        Held(row.name, row.embedding.model, row.embedding.dimension, info.documents, info.chunks,
+        CopyContents(row.name, row.embedding.model, row.embedding.dimension, info.documents, info.chunks,
              info.unreadable_chunks)
         for row, info in infos
     )  # fmt: skip
@@ -41,7 +41,7 @@ def prove(connection: sqlite3.Connection, path: Path) -> Proof:
     return Proof(tuple(sorted(held, key=lambda one: one.name)), documents, chunks, wordless)
 
 
-def _collection(connection: sqlite3.Connection, path: Path, row: Row) -> int:
+def _collection(connection: sqlite3.Connection, path: Path, row: CollectionRow) -> int:
     """Documents of a collection without words."""
     _check(
         connection,
@@ -74,7 +74,9 @@ def _collection(connection: sqlite3.Connection, path: Path, row: Row) -> int:
     return sum(not _document(connection, path, row, *one) for one in found)
 
 
-def _document(connection: sqlite3.Connection, path: Path, row: Row, number: int, document_id: str, chunks: int) -> bool:
+def _document(
+    connection: sqlite3.Connection, path: Path, row: CollectionRow, number: int, document_id: str, chunks: int
+) -> bool:
     """Whether a document has words. Raises DataLoss where it isn't whole, or isn't found by them."""
     text = connection.execute("SELECT text FROM texts WHERE document = ?", (number,)).fetchone()
     kept = connection.execute("SELECT id, start, end, text FROM chunks WHERE document = ?", (number,)).fetchall()
@@ -97,7 +99,7 @@ def _expression(text: str) -> str:
 
 def _check(
     connection: sqlite3.Connection, path: Path, sql: str, expected: list[tuple[object, ...]], fault: str,
-    row: Row | None = None,
+    row: CollectionRow | None = None,
 ) -> None:  # fmt: skip
     values = {"id": row.id, "dimension": row.embedding.dimension} if row else {}
     try:

@@ -10,7 +10,7 @@ from citemesh.errors import DataLoss, PreconditionFailed
 from citemesh.models.manifest import sha256_of
 from services.retrieval.engines.durable.store import changes, schema
 from services.retrieval.engines.durable.store.backup import manifest
-from services.retrieval.engines.durable.store.backup.manifest import Manifest
+from services.retrieval.engines.durable.store.backup.manifest import CopyManifest
 from services.retrieval.engines.durable.store.backup.proof import Proof, prove
 from services.retrieval.engines.durable.store.faults import translated
 from services.retrieval.engines.durable.store.lock import StoreLock
@@ -18,7 +18,7 @@ from services.retrieval.engines.durable.store.lock import StoreLock
 _REMEDY = "take another copy"
 
 
-def verify(copy: Path) -> tuple[Manifest, Proof]:
+def verify(copy: Path) -> tuple[CopyManifest, Proof]:
     """Proves a copy where it lies, without a change to it.
 
     Raises DataLoss for one that is torn, foreign or not whole, PreconditionFailed for one of a newer version.
@@ -30,7 +30,7 @@ def verify(copy: Path) -> tuple[Manifest, Proof]:
         return told, _proved(found, database, told)
 
 
-def restore(copy: Path, directory: Path) -> tuple[Manifest, Proof]:
+def restore(copy: Path, directory: Path) -> tuple[CopyManifest, Proof]:
     """Proves a copy and places it into a store's directory that is empty or not there.
 
     Raises as verify does, and PreconditionFailed for a directory that holds something, is in use or can't be written.
@@ -50,7 +50,7 @@ def restore(copy: Path, directory: Path) -> tuple[Manifest, Proof]:
     return told, proof
 
 
-def _told(copy: Path) -> Manifest:
+def _told(copy: Path) -> CopyManifest:
     """The manifest, whose file is as it says."""
     told, database = manifest.read(copy), copy / manifest.DATABASE
     if told.schema > schema.VERSION:
@@ -64,7 +64,7 @@ def _told(copy: Path) -> Manifest:
     return told
 
 
-def _proved(found: sqlite3.Connection, database: Path, told: Manifest) -> Proof:
+def _proved(found: sqlite3.Connection, database: Path, told: CopyManifest) -> Proof:
     if changes.last(found) != (told.sequence, told.mark):
         raise DataLoss(f"{database} holds another last change than its manifest says", _REMEDY)
     proof = prove(found, database)
