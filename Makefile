@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 CODE := citemesh services gateway cli tests bench tools
 
-.PHONY: help install debian models up stubs stubs-check format lint types imports docs docs-check mesh mesh-check \
+.PHONY: help install debian models up stubs stubs-check format lint types imports docs docs-check site layout dependencies licences sbom dist mesh mesh-check \
 	policies policies-check unit check real test clean
 
 help: ## Explains the verbs
@@ -55,11 +55,34 @@ types: install ## Checks the types, strictly
 imports: install ## Checks who imports whom
 	$(BIN)/lint-imports
 
-docs: install ## Writes docs/config.md from the settings
+docs: install ## Writes docs/config.md and docs/reference from settings, protos, endpoints and commands
 	$(BIN)/citemesh config --write docs/config.md
+	$(BIN)/python tools/generate_reference.py
 
 docs-check: install
 	$(BIN)/citemesh config --check docs/config.md
+	$(BIN)/python tools/generate_reference.py --check
+	$(BIN)/python tools/check_links.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+site: install ## Builds the documents as a site into build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+layout: install ## Checks folders, class names and words
+	$(BIN)/python tools/check_layout.py
+
+dependencies: install ## Checks that what is imported is declared, and what is declared is used
+	$(BIN)/deptry citemesh services gateway cli
+
+licences: install ## Checks the licences of everything installed
+	$(BIN)/python tools/check_licences.py
+
+sbom: install ## Writes a bill of materials of the environment into build/sbom.json
+	mkdir -p build
+	$(BIN)/cyclonedx-py environment --output-reproducible -o build/sbom.json $(BIN)/python
+
+dist: install ## Builds wheel and sdist into dist, and tries the wheel in a clean environment
+	$(BIN)/python tools/release.py
 
 mesh: install ## Renders deploy/envoy and deploy/k8s from deploy/mesh.yaml
 	$(BIN)/citemesh mesh render
@@ -76,7 +99,7 @@ policies-check: install
 unit: install ## Runs the tests that need no engine
 	$(BIN)/pytest -m 'not real and not slow' -n auto --maxprocesses 4 --dist loadfile
 
-check: lint types imports stubs-check mesh-check docs-check unit ## The fast part of the tests: under two minutes
+check: lint types imports layout dependencies licences stubs-check mesh-check docs-check unit ## The fast part of the tests: under two minutes
 
 real: debian install ## Runs the tests on real engines through real Envoys, and the slow ones
 	$(BIN)/pytest -m 'real or slow'
@@ -84,4 +107,4 @@ real: debian install ## Runs the tests on real engines through real Envoys, and 
 test: check real ## Runs every test
 
 clean: ## Removes the virtual environment, caches and this checkout's state
-	rm -rf $(VENV) .citemesh .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist .citemesh .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -3,8 +3,9 @@
 The mesh is the whole one, five services behind their sidecars with the identity policy, asked through the public
 ingress as `citemesh ask` does. The other side is the gateway's own flow and admission in this process, over the
 services' own clients and servicers, called in process: messages are checked and converted as ever, but there is no
-gRPC, no socket and no Envoy between them. Both have the same settings, the same documents (the store is copied) and a language model of
-their own; they take turns, one question at a time, each question asked of both before the next, in an order drawn anew.
+gRPC, no socket and no Envoy between them. Both have the same settings, the same documents (the store is copied) and a
+language model of their own; they take turns, one question at a time, each question asked of both before the next, in
+an order drawn anew.
 
     fresh     questions that were not asked before: what a person meets; the figure that has an aim
     repeated  one question again and again: all caches hit, so the least work and the mesh's largest share

@@ -2,15 +2,16 @@
 
     python tools/check_licences.py     # prints what is not allowed, with what to do; exit status 1 where there is any
 
-A licence is read from a distribution's own metadata: its SPDX expression, its classifiers, its License field. What says
-none of it clearly is named in `KNOWN`, with where its licence is told.
+A licence is read from a distribution's own metadata: its SPDX expression, its classifiers, its License field, and
+where it says nothing from the beginning of its licence file. What says none of it clearly is named in `KNOWN`, with
+where its licence is told.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from importlib.metadata import PackageMetadata, distributions
+from importlib.metadata import Distribution, PackageMetadata, distributions
 
 ALLOWED = re.compile(
     r"\b(MIT|MIT-0|MIT-CMU|HPND|CMU|Apache|BSD|0BSD|ISC|PSF|PSF-2\.0|Python|Zlib|Unlicense|Public Domain|CC0|MPL|"
@@ -38,6 +39,14 @@ def licence_of(metadata: PackageMetadata) -> str:
     return " | ".join(part.replace("\n", " ") for part in told if part and part.upper() != "UNKNOWN")
 
 
+def beginning_of_licence(distribution: Distribution) -> str:
+    """The first lines of a distribution's licence file; empty where it has none."""
+    for path in distribution.files or ():
+        if path.parent.name == "licenses" and path.name.upper().startswith("LICEN"):
+            return " ".join(path.read_text(encoding="utf-8").split()[:60])
+    return ""
+
+
 def fault(name: str, licence: str) -> str:
     """Why a distribution may not be used; empty where it may."""
     if name in KNOWN or ALLOWED.search(licence):
@@ -49,7 +58,10 @@ def fault(name: str, licence: str) -> str:
 
 def main() -> int:
     """Prints the faults; returns the exit status."""
-    found = [fault(each.metadata["Name"].lower(), licence_of(each.metadata)) for each in distributions()]
+    found = [
+        fault(each.metadata["Name"].lower(), licence_of(each.metadata) or beginning_of_licence(each))
+        for each in distributions()
+    ]
     found = sorted({line for line in found if line})
     print("\n".join(found) or "all licences are permissive, or the LGPL at most")
     return 1 if found else 0
