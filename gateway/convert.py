@@ -138,11 +138,11 @@ def thread_id(text: str) -> str:
     return text
 
 
-def page_size(asked: int) -> int:
+def page_size(size: int) -> int:
     """Threads of a page. Raises InvalidInput for a number out of range."""
-    if not 0 <= asked <= MOST_PAGE:
-        raise InvalidInput("page_size", f"is {asked}", f"use 1 to {MOST_PAGE}, or 0 for {DEFAULT_PAGE}")
-    return asked or DEFAULT_PAGE
+    if not 0 <= size <= MOST_PAGE:
+        raise InvalidInput("page_size", f"is {size}", f"use 1 to {MOST_PAGE}, or 0 for {DEFAULT_PAGE}")
+    return size or DEFAULT_PAGE
 
 
 def thread(value: Thread) -> thread_pb.Thread:
@@ -173,14 +173,14 @@ def _location(value: types.Location) -> span_pb2.Location:
 def _citation_event(event: types.CitationEvent) -> pb.CitationEvent:
     citations = [
         pb.Citation(
-            number=one.number,
-            document_id=one.document_id,
-            collection=one.collection,
-            location=_location(one.location),
-            quote=one.quote,
-            score=one.score,
+            number=citation.number,
+            document_id=citation.document_id,
+            collection=citation.collection,
+            location=_location(citation.location),
+            quote=citation.quote,
+            score=citation.score,
         )
-        for one in event.citations
+        for citation in event.citations
     ]
     return pb.CitationEvent(sentence=_span(event.sentence), citations=citations, supported=event.supported)
 
@@ -191,7 +191,7 @@ def _done(event: types.DoneEvent) -> pb.DoneEvent:
         completion_tokens=event.usage.completion_tokens,
         cached_tokens=event.usage.cached_tokens,
     )
-    timings = [pb.StepTiming(step=step, milliseconds=spent) for step, spent in event.timings.items()]
+    timings = [pb.StepTiming(step=step, milliseconds=duration_ms) for step, duration_ms in event.timings.items()]
     return pb.DoneEvent(
         finish=FINISHES[event.finish],
         mode=MODE_CODES[event.mode],

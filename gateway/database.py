@@ -25,12 +25,12 @@ class Database:
         version: of the tables; a file with those of another one is refused.
     """
 
-    def __init__(self, path: Path, what: str, tables: str, version: int) -> None:
+    def __init__(self, path: Path, contents: str, tables: str, version: int) -> None:
         self._path = path
-        self._what = what
+        self._what = contents
         self._tables = tables
         self._version = version
-        self._pool = ThreadPoolExecutor(1, what)
+        self._pool = ThreadPoolExecutor(1, contents)
         self._connection: sqlite3.Connection | None = None
 
     async def open(self) -> None:
@@ -75,11 +75,11 @@ class Database:
     def _prepare(self, connection: sqlite3.Connection) -> None:
         for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
             connection.execute(f"PRAGMA {pragma}")
-        found = connection.execute("PRAGMA user_version").fetchone()[0]
-        if found == 0:
+        stored_version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if stored_version == 0:
             connection.executescript(f"BEGIN; {self._tables} PRAGMA user_version = {self._version}; COMMIT")
-        elif found != self._version:
-            fault = f"the {self._what} are of version {found}, this program reads {self._version}"
+        elif stored_version != self._version:
+            fault = f"the {self._what} are of version {stored_version}, this program reads {self._version}"
             remedy = "use the program that wrote them, or another threads_dir"
             raise PreconditionFailed(f"{self._what.upper()}_VERSION", fault, remedy)
 
@@ -90,9 +90,9 @@ class Database:
 def _within(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        found = work(connection)
+        result = work(connection)
     except BaseException:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
-    return found
+    return result

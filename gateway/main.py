@@ -68,11 +68,11 @@ def build(settings: GatewaySettings) -> ServiceSpec:
 
 def assemble(settings: GatewaySettings, service_names: Upstreams, mesh: Neighbours) -> ServiceSpec:
     """The gateway over the services given."""
-    kept = ThreadStore(settings.threads_directory, settings.thread_bounds)
-    answering = Answering(flow_of(settings, service_names, kept), admission_of(settings), settings.timeout_s)
+    thread_store = ThreadStore(settings.threads_directory, settings.thread_bounds)
+    answering = Answering(flow_of(settings, service_names, thread_store), admission_of(settings), settings.timeout_s)
     jobs = JobStore(settings.threads_directory)
     later = Runner(jobs, Later(answering).answer, lambda error: problem(error).text)
-    ways = rest.Ways(answering, mesh.documents, mesh.collections, mesh.retrieval, kept, mesh, later)
+    ways = rest.Ways(answering, mesh.documents, mesh.collections, mesh.retrieval, thread_store, mesh, later)
     bounds = HttpBounds(settings.http_max_body_kib << 10, settings.http_max_upload_mib << 20, settings.http_idle_s)
     app = rest.build(ways, bounds, settings.http_origins)
     http = HttpServer(app, settings.http_socket, settings.drain_s)
@@ -80,8 +80,8 @@ def assemble(settings: GatewaySettings, service_names: Upstreams, mesh: Neighbou
 
     async def start() -> None:
         await stack.enter_async_context(mesh)
-        await kept.open()
-        stack.push_async_callback(kept.close)
+        await thread_store.open()
+        stack.push_async_callback(thread_store.close)
         await later.start()
         stack.push_async_callback(later.stop)
         await stack.enter_async_context(http)
@@ -92,7 +92,7 @@ def assemble(settings: GatewaySettings, service_names: Upstreams, mesh: Neighbou
     async def drain(_limit_s: float) -> None:
         await http.drain()
 
-    query, threads = QueryService(answering), ThreadService(kept)
+    query, threads = QueryService(answering), ThreadService(thread_store)
     return ServiceSpec(
         name="gateway",
         services=[
@@ -131,10 +131,10 @@ def flow_of(settings: GatewaySettings, service_names: Upstreams, threads: Thread
     """The flow with the planner, the rewriter and the web search that the settings name; None keeps no threads."""
     if settings.web_search:
         web = SearXng(settings.web_search, settings.web_s)
-        beside = WithWeb(
+        web_source = WithWeb(
             service_names.retrieval, web, settings.web_collection, lambda name: current_scope().allows(name)
         )
-        service_names = replace(service_names, retrieval=beside)
+        service_names = replace(service_names, retrieval=web_source)
     structured = Structured(
         service_names.tokenizer, service_names.generation, Models(service_names.generation), settings.decide_s
     )

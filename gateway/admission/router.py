@@ -50,11 +50,11 @@ class Admission:
         DeadlineExceeded where it passes all the same.
         """
         waited = await self._enter(priority, time_left_s)
-        started = asyncio.get_running_loop().time()
+        start_s = asyncio.get_running_loop().time()
         try:
             yield waited
         finally:
-            self._learn(asyncio.get_running_loop().time() - started)
+            self._learn(asyncio.get_running_loop().time() - start_s)
             self._free()
 
     async def _enter(self, priority: Priority, time_left_s: float) -> float:
@@ -62,9 +62,9 @@ class Admission:
             self._running += 1
             return 0.0
         self._refuse_hopeless(priority, time_left_s)
-        started = asyncio.get_running_loop().time()
+        start_s = asyncio.get_running_loop().time()
         await self._wait(priority, time_left_s)
-        waited = asyncio.get_running_loop().time() - started
+        waited = asyncio.get_running_loop().time() - start_s
         _wait.record(waited, {"class": priority.name.lower()})
         return waited
 
@@ -75,8 +75,8 @@ class Admission:
             raise Overloaded(f"the queue for {priority.name.lower()} questions", max(expected, LEAST_RETRY_S))
         if expected > time_left_s:
             _drops.add(1, {"reason": "hopeless"})
-            what = f"the queue for {priority.name.lower()} questions, for a deadline in {time_left_s:.1f} s,"
-            raise Overloaded(what, max(expected - time_left_s, LEAST_RETRY_S), "allow more time, or retry later")
+            resource = f"the queue for {priority.name.lower()} questions, for a deadline in {time_left_s:.1f} s,"
+            raise Overloaded(resource, max(expected - time_left_s, LEAST_RETRY_S), "allow more time, or retry later")
 
     async def _wait(self, priority: Priority, time_left_s: float) -> None:
         line = self._lines[priority]

@@ -51,9 +51,9 @@ class Runner:
         await asyncio.gather(*self._workers, return_exceptions=True)
         await self.store.close()
 
-    async def add(self, asked: JobRequest) -> Job:
+    async def add(self, job_request: JobRequest) -> Job:
         """Takes a job on. Raises Overloaded, PreconditionFailed."""
-        job = await self.store.add(asked)
+        job = await self.store.add(job_request)
         self._news.set()
         return job
 
@@ -96,12 +96,12 @@ class Runner:
             except Overloaded as error:
                 await asyncio.sleep(min(max(error.retry_after_s, 0.1), MOST_WAIT_S))
 
-    def _context(self, asked: JobRequest) -> call_context.CallContext:
+    def _context(self, job_request: JobRequest) -> call_context.CallContext:
         """What the caller's own call would have carried; less urgent than whoever waits."""
         return call_context.CallContext(
             asyncio.get_running_loop().time() + self._run_s,
             call_context.PRIORITIES["background"],
-            asked.owner.subject,
-            asked.owner.tenant,
-            None if asked.scope is None else CollectionScope.parse(asked.scope),
+            job_request.owner.subject,
+            job_request.owner.tenant,
+            None if job_request.scope is None else CollectionScope.parse(job_request.scope),
         )

@@ -34,11 +34,11 @@ class JobStore:
         """Ends it; what was kept stays."""
         await self._database.close()
 
-    async def add(self, asked: JobRequest) -> Job:
+    async def add(self, request: JobRequest) -> Job:
         """Keeps a job, or returns the one made under the same key. Raises Overloaded, PreconditionFailed."""
         job_id = str(uuid.uuid4())
         return await self._database.write(
-            lambda connection: table.add(connection, job_id, asked, self._now(), self._bounds)
+            lambda connection: table.add(connection, job_id, request, self._now(), self._bounds)
         )
 
     async def get(self, owner: Owner, job_id: str) -> Job:

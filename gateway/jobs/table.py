@@ -38,12 +38,12 @@ _COLUMNS = f"{_HEAD}, status, created, started, ended, tries, response, error"
 _MINE = "tenant = ? AND subject = ?"
 
 
-def add(connection: sqlite3.Connection, job_id: str, asked: JobRequest, now: int, bounds: JobBounds) -> Job:
+def add(connection: sqlite3.Connection, job_id: str, job_request: JobRequest, now: int, bounds: JobBounds) -> Job:
     """A new job, or the one that was made under the same key. Raises Overloaded, PreconditionFailed."""
-    owner = (asked.owner.tenant, asked.owner.subject)
-    if asked.key and (found := _one(connection, f"{_MINE} AND key = ?", (*owner, asked.key))):
-        return found
-    request = json.dumps(asked.request)
+    owner = (job_request.owner.tenant, job_request.owner.subject)
+    if job_request.key and (existing := _one(connection, f"{_MINE} AND key = ?", (*owner, job_request.key))):
+        return existing
+    request = json.dumps(job_request.request)
     if len(request) > bounds.request_bytes:
         fault = f"the request is over {bounds.request_bytes} bytes"
         raise PreconditionFailed("REQUEST_TOO_LARGE", fault, "send a shorter conversation")
@@ -54,7 +54,7 @@ def add(connection: sqlite3.Connection, job_id: str, asked: JobRequest, now: int
     connection.execute(
         "INSERT INTO jobs (id, tenant, subject, reach, model, base, request, key, status, created, tries, error) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'CREATED', ?, 0, '')",
-        (job_id, *owner, asked.scope, asked.model, asked.base, request, asked.key, now),
+        (job_id, *owner, job_request.scope, job_request.model, job_request.base, request, job_request.key, now),
     )
     beyond = connection.execute(
         "SELECT place FROM jobs WHERE tenant = ? AND subject = ? ORDER BY place DESC LIMIT 1 OFFSET ?",
@@ -62,32 +62,32 @@ def add(connection: sqlite3.Connection, job_id: str, asked: JobRequest, now: int
     ).fetchone()
     if beyond:
         _delete(connection, f"{_MINE} AND NOT {_UNFINISHED} AND place <= ?", (*owner, beyond[0]))
-    return find(connection, asked.owner, job_id)
+    return find(connection, job_request.owner, job_id)
 
 
 def find(connection: sqlite3.Connection, owner: Owner, job_id: str) -> Job:
     """A job. Raises NotFound, in the same words whether it is another's or nobody's."""
-    found = _one(connection, f"{_MINE} AND id = ?", (owner.tenant, owner.subject, job_id))
-    if found is None:
+    job = _one(connection, f"{_MINE} AND id = ?", (owner.tenant, owner.subject, job_id))
+    if job is None:
         raise NotFound("request", job_id, "list those that there are")
-    return found
+    return job
 
 
 def page(connection: sqlite3.Connection, owner: Owner, before: int, limit: int) -> list[Job]:
     """An owner's jobs, newest first, those made before a place."""
-    where = f"{_MINE} AND place < ? ORDER BY place DESC LIMIT ?"
-    return _all(connection, where, (owner.tenant, owner.subject, before, limit))
+    condition = f"{_MINE} AND place < ? ORDER BY place DESC LIMIT ?"
+    return _all(connection, condition, (owner.tenant, owner.subject, before, limit))
 
 
 def begin(connection: sqlite3.Connection, now: int) -> Job | None:
     """The job that waits longest, begun."""
-    found = _one(connection, "status = 'CREATED' ORDER BY place LIMIT 1", ())
-    if found is None:
+    job = _one(connection, "status = 'CREATED' ORDER BY place LIMIT 1", ())
+    if job is None:
         return None
     connection.execute(
-        "UPDATE jobs SET status = 'IN_PROGRESS', started = ?, tries = tries + 1 WHERE place = ?", (now, found.place)
+        "UPDATE jobs SET status = 'IN_PROGRESS', started = ?, tries = tries + 1 WHERE place = ?", (now, job.place)
     )
-    return _one(connection, "place = ?", (found.place,))
+    return _one(connection, "place = ?", (job.place,))
 
 
 def end(connection: sqlite3.Connection, place: int, response: dict[str, Any] | None, error: str, now: int) -> None:
@@ -121,27 +121,27 @@ def tidy(connection: sqlite3.Connection, now: int, bounds: JobBounds) -> None:
 # What these are given as `where` is written in this file; what callers send goes into `values`.
 
 
-def _delete(connection: sqlite3.Connection, where: str, values: tuple[Any, ...]) -> None:
-    connection.execute(f"DELETE FROM jobs WHERE {where}", values)  # noqa: S608 - see above
+def _delete(connection: sqlite3.Connection, condition: str, values: tuple[Any, ...]) -> None:
+    connection.execute(f"DELETE FROM jobs WHERE {condition}", values)  # noqa: S608 - see above
 
 
-def _count(connection: sqlite3.Connection, where: str, values: tuple[Any, ...]) -> int:
-    found = connection.execute(f"SELECT count(*) FROM jobs WHERE {where}", values)  # noqa: S608 - see above
-    return int(found.fetchone()[0])
+def _count(connection: sqlite3.Connection, condition: str, values: tuple[Any, ...]) -> int:
+    rows = connection.execute(f"SELECT count(*) FROM jobs WHERE {condition}", values)  # noqa: S608 - see above
+    return int(rows.fetchone()[0])
 
 
-def _one(connection: sqlite3.Connection, where: str, values: tuple[Any, ...]) -> Job | None:
-    return next(iter(_all(connection, where, values)), None)
+def _one(connection: sqlite3.Connection, condition: str, values: tuple[Any, ...]) -> Job | None:
+    return next(iter(_all(connection, condition, values)), None)
 
 
-def _all(connection: sqlite3.Connection, where: str, values: tuple[Any, ...]) -> list[Job]:
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM jobs WHERE {where}", values)  # noqa: S608 - see above
+def _all(connection: sqlite3.Connection, condition: str, values: tuple[Any, ...]) -> list[Job]:
+    rows = connection.execute(f"SELECT {_COLUMNS} FROM jobs WHERE {condition}", values)  # noqa: S608 - see above
     return [_job(row) for row in rows.fetchall()]
 
 
 def _job(row: tuple[Any, ...]) -> Job:
     place, job_id, tenant, subject, scope, model, base, request, key, *rest = row
-    asked = JobRequest(Owner(tenant, subject), scope, model, base, json.loads(request), key)
-    status, created, started, ended, tries, response, error = rest
+    job_request = JobRequest(Owner(tenant, subject), scope, model, base, json.loads(request), key)
+    status, created, started_at, ended_at, tries, response, error = rest
     answer = json.loads(response) if response else None
-    return Job(place, job_id, asked, status, created, started, ended, tries, answer, error)
+    return Job(place, job_id, job_request, status, created, started_at, ended_at, tries, answer, error)

@@ -76,14 +76,14 @@ class Flow:
     async def _answer(self, request: Request, record: Record) -> Answered:
         gathered = await self._gatherer.gather(request, record)
         if not gathered.ranking.passages:
-            written = await self._nothing(request, record)
-            return Answered(written, (), gathered.searches, gathered.sequences)
+            outcome = await self._nothing(request, record)
+            return Answered(outcome, (), gathered.searches, gathered.sequences)
         request.deadline.check("sources were ranked")
         draft = await self._composer.pack(request, record, gathered.ranking)
         await record.transcript.emit(SourcesEvent(draft.sources))
-        written = await self._composer.answer(request, record, draft)
+        outcome = await self._composer.answer(request, record, draft)
         await self._follow_up(request, record, gathered.ranking, draft.sources)
-        return Answered(written, draft.sources, gathered.searches, gathered.sequences)
+        return Answered(outcome, draft.sources, gathered.searches, gathered.sequences)
 
     async def search(self, question: Question, top_k: int, deadline: Deadline) -> tuple[Source, ...]:
         """The passages that Ask would find, best first, numbered."""
@@ -94,21 +94,21 @@ class Flow:
     async def _plan(self, question: Question, deadline: Deadline, record: Record, owner: Owner) -> Request:
         with record.steps.step("plan") as span:
             history = await self._conversation.recall(question, owner)
-            asked = tidy(question.question)
-            standing_alone = await self._stand_alone(asked, history, deadline)
-            plan = first_plan(standing_alone, hints(asked, standing_alone, history))
+            question_text = tidy(question.question)
+            standing_alone = await self._stand_alone(question_text, history, deadline)
+            plan = first_plan(standing_alone, hints(question_text, standing_alone, history))
             if self._limits.log_content:
                 span.set_attribute("citemesh.question", plan.question)
         await record.transcript.emit(plan.event())
         return Request(question, plan, deadline, owner, history)
 
-    async def _stand_alone(self, asked: str, history: Sequence[Exchange], deadline: Deadline) -> str:
+    async def _stand_alone(self, question_text: str, history: Sequence[Exchange], deadline: Deadline) -> str:
         """The question made stand-alone; by rules where another way would leave too little time for the answer."""
         try:
             async with asyncio.timeout(deadline.remaining() - 2 * self._limits.reserve_s):
-                return await self._rewriter.rewrite(asked, history)
+                return await self._rewriter.rewrite(question_text, history)
         except TimeoutError:
-            return standalone(asked, history)
+            return standalone(question_text, history)
 
     async def _follow_up(self, request: Request, record: Record, ranking: Ranking, sources: tuple[Source, ...]) -> None:
         """Proposes related questions where they are wanted and there are any."""
@@ -131,17 +131,17 @@ class Flow:
         return Written(finish="no_sources", mode="extractive")
 
     async def _done(self, request: Request, record: Record, answered: Answered) -> DoneEvent:
-        written = answered.written
-        telemetry.count(written.finish, written.mode, written.usage, answered.cached)
+        outcome = answered.written
+        telemetry.count(outcome.finish, outcome.mode, outcome.usage, answered.cached)
         thread_id = await self._conversation.keep(request, record, answered.sources)
         done = DoneEvent(
-            finish=written.finish,
-            mode=written.mode,
-            usage=written.usage,
+            finish=outcome.finish,
+            mode=outcome.mode,
+            usage=outcome.usage,
             cited=record.transcript.cited,
             timings=record.steps.timings,
             notice=record.notice(request.question, answered.earlier_notice),
-            model=written.model,
+            model=outcome.model,
             thread_id=thread_id,
             cached=answered.cached,
             searches=answered.searches,

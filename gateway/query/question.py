@@ -72,9 +72,9 @@ def _check_past(question: Question) -> None:
         check_text(f"history[{at}].text", text, "leave the turn out")
 
 
-def _check_one_of(field: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise InvalidInput(field, f"is {value[:40]!r}", f"use {' or '.join(filter(None, known))}")
+def _check_one_of(field: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise InvalidInput(field, f"is {value[:40]!r}", f"use {' or '.join(filter(None, allowed))}")
 
 
 def _check_between(field: str, value: int, most: int, zero: str) -> None:

@@ -35,12 +35,12 @@ class Steps:
     @contextmanager
     def step(self, name: str, hop: int = 1) -> Iterator[trace.Span]:
         """Runs the block as a step."""
-        started = time.monotonic()
+        start_s = time.monotonic()
         with tracer.start_as_current_span(f"citemesh.{name}", attributes={"citemesh.hop": hop}) as span:
             try:
                 yield span
             finally:
-                self._took(name, time.monotonic() - started)
+                self._took(name, time.monotonic() - start_s)
 
     def wrote(self, first_token_s: float | None, checked_s: float) -> None:
         """Notes what went on within generation: time to its first text, time that checks took beside it."""

@@ -46,7 +46,9 @@ def _source(fields: dict[str, Any]) -> Source:
 
 
 def _event(fields: dict[str, Any]) -> CitationEvent:
-    citations = tuple(Citation(**(one | {"location": _location(one["location"])})) for one in fields["citations"])
+    citations = tuple(
+        Citation(**(citation | {"location": _location(citation["location"])})) for citation in fields["citations"]
+    )
     return CitationEvent(Span(**fields["sentence"]), citations, fields["supported"])
 
 

@@ -46,7 +46,7 @@ class ThreadStore:
             if not thread_id:
                 table.add(connection, owner, name, turn.question)
             table.append(connection, table.find(connection, owner, name), text, self._bounds)
-            table.make_service(connection, owner, name, self._bounds)
+            table.make_space(connection, owner, name, self._bounds)
             return name
 
         return await self._database.write(work)
@@ -65,7 +65,7 @@ class ThreadStore:
         """Checks that a thread takes one more turn. Raises NotFound, PreconditionFailed."""
 
         def work(connection: sqlite3.Connection) -> None:
-            table.check_service(connection, table.find(connection, owner, thread_id), TURN_BYTES, self._bounds)
+            table.check_space(connection, table.find(connection, owner, thread_id), TURN_BYTES, self._bounds)
 
         await self._database.write(work)
 
@@ -73,8 +73,8 @@ class ThreadStore:
         """An owner's threads, newest first. Raises InvalidInput for a token that no answer gave."""
         before = after(page_token)
         threads = await self._database.write(lambda connection: table.page(connection, owner, before, limit + 1))
-        shown = tuple(threads[:limit])
-        return Page(shown, token_of(shown[-1]) if len(threads) > limit else "")
+        listed = tuple(threads[:limit])
+        return Page(listed, token_of(listed[-1]) if len(threads) > limit else "")
 
     async def delete(self, owner: Owner, thread_id: str) -> None:
         """Deletes a thread. Raises NotFound."""

@@ -56,7 +56,7 @@ def add(connection: sqlite3.Connection, owner: Owner, thread_id: str, title: str
 
 def append(connection: sqlite3.Connection, thread: Thread, text: str, bounds: ThreadBounds) -> None:
     """A turn at a thread's end. Raises PreconditionFailed where the thread is full."""
-    check_service(connection, thread, len(text.encode()), bounds)
+    check_space(connection, thread, len(text.encode()), bounds)
     used = tick(connection)
     connection.execute(
         "INSERT INTO turns SELECT ?, coalesce(max(place), 0) + 1, ? FROM turns WHERE thread = ?",
@@ -68,11 +68,11 @@ def append(connection: sqlite3.Connection, thread: Thread, text: str, bounds: Th
     )
 
 
-def check_service(connection: sqlite3.Connection, thread: Thread, size: int, bounds: ThreadBounds) -> None:
+def check_space(connection: sqlite3.Connection, thread: Thread, size: int, bounds: ThreadBounds) -> None:
     """Raises PreconditionFailed where a thread takes no turn of so many bytes more."""
-    held = connection.execute("SELECT bytes FROM threads WHERE id = ?", (thread.thread_id,)).fetchone()[0]
-    if thread.turns >= bounds.turns or held + size > bounds.thread_bytes:
-        fault = f"the thread has {thread.turns} turns of {held} bytes, which is all that it may"
+    row = connection.execute("SELECT bytes FROM threads WHERE id = ?", (thread.thread_id,)).fetchone()[0]
+    if thread.turns >= bounds.turns or row + size > bounds.thread_bytes:
+        fault = f"the thread has {thread.turns} turns of {row} bytes, which is all that it may"
         raise PreconditionFailed("THREAD_FULL", fault, "start a new one")
 
 
@@ -82,13 +82,13 @@ def remove(connection: sqlite3.Connection, owner: Owner, thread_id: str) -> None
     connection.execute("DELETE FROM threads WHERE id = ?", (thread_id,))
 
 
-def make_service(connection: sqlite3.Connection, owner: Owner, keep: str, bounds: ThreadBounds) -> None:
+def make_space(connection: sqlite3.Connection, owner: Owner, keep: str, bounds: ThreadBounds) -> None:
     """Deletes an owner's threads, longest unused first, until it is within bounds; ``keep`` stays.
 
     Raises PreconditionFailed where that isn't enough: others of the tenant hold the rest, and theirs is not touched.
     """
-    mine, held = _held(connection, owner)
-    while mine > bounds.threads or held > bounds.tenant_bytes:
+    own_threads, stored_bytes = _held(connection, owner)
+    while own_threads > bounds.threads or stored_bytes > bounds.tenant_bytes:
         row = connection.execute(
             "SELECT id, bytes FROM threads WHERE tenant = ? AND subject = ? AND id <> ? ORDER BY used, id LIMIT 1",
             (owner.tenant, owner.subject, keep),
@@ -97,7 +97,7 @@ def make_service(connection: sqlite3.Connection, owner: Owner, keep: str, bounds
             fault = "the tenant's threads hold all the bytes that they may"
             raise PreconditionFailed("THREADS_FULL", fault, "delete threads that are no longer needed")
         connection.execute("DELETE FROM threads WHERE id = ?", (row[0],))
-        mine, held = mine - 1, held - row[1]
+        own_threads, stored_bytes = own_threads - 1, stored_bytes - row[1]
 
 
 def tick(connection: sqlite3.Connection) -> int:

@@ -34,25 +34,29 @@ class SearXng:
     def __init__(self, address: str, timeout_s: float, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self._address, self._timeout_s, self._transport = address.rstrip("/"), timeout_s, transport
 
-    async def search(self, query: str, chosen: SearchFilter, most: int) -> tuple[Passage, ...]:
+    async def search(self, query: str, search_filter: SearchFilter, most: int) -> tuple[Passage, ...]:
         """Passages, best first."""
-        asked = {"q": query[:LONGEST_QUERY], "format": "json"}
-        if len(chosen.languages) == 1:
-            asked["language"] = chosen.languages[0]
+        parameters = {"q": query[:LONGEST_QUERY], "format": "json"}
+        if len(search_filter.languages) == 1:
+            parameters["language"] = search_filter.languages[0]
         try:
             async with asyncio.timeout(self._timeout_s):
-                found = results(await self._get(asked))
+                hits = results(await self._get(parameters))
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError, RecursionError) as error:
             raise Unavailable(WHAT, remedy=f"{type(error).__name__}: see that it answers JSON") from error
-        passages = [one for one in map(passage, found) if one is not None and _in_domains(one.uri, chosen.domains)]
+        passages = [
+            candidate
+            for candidate in map(passage, hits)
+            if candidate is not None and _in_domains(candidate.uri, search_filter.domains)
+        ]
         return tuple(passages[:most])
 
-    async def _get(self, asked: dict[str, str]) -> bytes:
+    async def _get(self, parameters: dict[str, str]) -> bytes:
         """The body of its answer. Raises ValueError where it is too long or no success."""
         # No proxy of the environment: the address is the operator's. No redirect: it could lead into the house.
         async with (
             httpx.AsyncClient(trust_env=False, timeout=self._timeout_s, transport=self._transport) as client,
-            client.stream("GET", f"{self._address}/search", params=asked) as response,
+            client.stream("GET", f"{self._address}/search", params=parameters) as response,
         ):
             if response.status_code != httpx.codes.OK:
                 raise ValueError(f"status {response.status_code}")
@@ -67,10 +71,10 @@ class SearXng:
 def results(body: bytes) -> list[dict[str, Any]]:
     """The results in an answer. Raises ValueError where it isn't one."""
     answer = json.loads(body)
-    found = answer.get("results") if isinstance(answer, dict) else None
-    if not isinstance(found, list):
+    hits = answer.get("results") if isinstance(answer, dict) else None
+    if not isinstance(hits, list):
         raise ValueError("the answer has no list of results")
-    return [one for one in found if isinstance(one, dict)]
+    return [hit for hit in hits if isinstance(hit, dict)]
 
 
 def passage(result: dict[str, Any]) -> Passage | None:
@@ -90,8 +94,8 @@ def clean(text: object, longest: int) -> str:
     """A text on one line without control characters, cut at a limit; empty for what is no text."""
     if not isinstance(text, str):
         return ""
-    shown = "".join(char if char.isprintable() else " " for char in text[: 2 * longest])
-    return " ".join(shown.split())[:longest]
+    printable = "".join(char if char.isprintable() else " " for char in text[: 2 * longest])
+    return " ".join(printable.split())[:longest]
 
 
 def _is_http(address: str) -> bool:
@@ -106,8 +110,10 @@ def _is_http(address: str) -> bool:
 def _in_domains(address: str, domains: tuple[str, ...]) -> bool:
     host = (urlsplit(address).hostname or "").lower()
     denied = [domain[1:] for domain in domains if domain.startswith("-")]
-    wanted = [domain for domain in domains if not domain.startswith("-")]
-    return not any(_of(host, one) for one in denied) and (not wanted or any(_of(host, one) for one in wanted))
+    allowed = [domain for domain in domains if not domain.startswith("-")]
+    return not any(_of(host, pattern) for pattern in denied) and (
+        not allowed or any(_of(host, pattern) for pattern in allowed)
+    )
 
 
 def _of(host: str, domain: str) -> bool:

@@ -18,7 +18,7 @@ DOWN = "The web was not searched: its search engine is not available."
 class WebSource(Protocol):
     """Searches the web."""
 
-    async def search(self, query: str, chosen: SearchFilter, most: int) -> tuple[Passage, ...]:
+    async def search(self, query: str, search_filter: SearchFilter, most: int) -> tuple[Passage, ...]:
         """Passages, best first. Raises Unavailable where the search engine doesn't answer as it should."""
         ...
 
@@ -51,10 +51,10 @@ class WithWeb:
                 raise
             log.warning("the web can't be searched: %s", error)
             return SearchAnswer((), next(self._changes), (DOWN,))
-        return SearchAnswer(tuple(replace(one, collection=self._name) for one in passages), next(self._changes))
+        return SearchAnswer(tuple(replace(passage, collection=self._name) for passage in passages), next(self._changes))
 
 
-def check(chosen: SearchFilter) -> None:
+def check(search_filter: SearchFilter) -> None:
     """Raises NotSupported for what a web search can't be held to."""
-    if chosen != SearchFilter(domains=chosen.domains, languages=chosen.languages):
+    if search_filter != SearchFilter(domains=search_filter.domains, languages=search_filter.languages):
         raise NotSupported("filter: more than domains and languages, of the web", "leave the web out, or the filter")

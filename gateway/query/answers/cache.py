@@ -71,35 +71,35 @@ class AnswerCache:
 
     def get(self, key: Hashable) -> CachedAnswer | None:
         """An answer that is not too old."""
-        kept = self._kept.get(key)
-        if kept is None:
+        answer = self._kept.get(key)
+        if answer is None:
             return None
-        if self._clock() - kept.kept_at > self._keep_s:
+        if self._clock() - answer.kept_at > self._keep_s:
             self.drop(key)
             return None
         self._kept.move_to_end(key)
-        return kept
+        return answer
 
     def put(self, key: Hashable, events: Sequence[AskEvent], done: DoneEvent, sequences: Sequences) -> None:
         """Keeps an answer; those used longest ago give way."""
-        kept = CachedAnswer(tuple(events), done, sequences, self._clock())
+        answer = CachedAnswer(tuple(events), done, sequences, self._clock())
         self.drop(key)
-        if kept.size > self._most_bytes:
+        if answer.size > self._most_bytes:
             return
-        self._kept[key] = kept
-        self.bytes += kept.size
+        self._kept[key] = answer
+        self.bytes += answer.size
         while len(self._kept) > self._entries or self.bytes > self._most_bytes:
             self.drop(next(iter(self._kept)))
 
     def drop(self, key: Hashable) -> None:
         """Forgets an answer."""
-        kept = self._kept.pop(key, None)
-        self.bytes -= kept.size if kept else 0
+        answer = self._kept.pop(key, None)
+        self.bytes -= answer.size if answer else 0
 
 
-def key_of(question: Question, plan: Plan, tenant: str, past: Sequence[str]) -> Hashable:
-    """What decides an answer; ``past`` is what was asked before, which related questions leave out."""
-    chosen = question.filter
+def key_of(question: Question, plan: Plan, tenant: str, earlier: Sequence[str]) -> Hashable:
+    """What decides an answer; ``earlier`` is what was asked before, which related questions leave out."""
+    search_filter = question.filter
     plain = replace(question, question="", history=(), thread_id="", start_thread=False, skip_cache=False)
     plain = replace(plain, filter=SearchFilter())
     return (
@@ -110,8 +110,8 @@ def key_of(question: Question, plan: Plan, tenant: str, past: Sequence[str]) -> 
         script_of(question.question),
         speaks_chinese(question),
         repr(plain),
-        repr(replace(chosen, metadata=dict(sorted(chosen.metadata.items())))),
-        tuple(map(normal, past)) if question.related_questions else (),
+        repr(replace(search_filter, metadata=dict(sorted(search_filter.metadata.items())))),
+        tuple(map(normal, earlier)) if question.related_questions else (),
     )
 
 
@@ -130,10 +130,10 @@ def _text(event: AskEvent) -> int:
         case SourcesEvent():
             return sum(4 * len(source.text) + EVENT_BYTES for source in event.sources)
         case CitationEvent():
-            return sum(4 * len(one.quote) + EVENT_BYTES for one in event.citations)
+            return sum(4 * len(citation.quote) + EVENT_BYTES for citation in event.citations)
         case DeltaEvent():
             return 4 * len(event.text)
         case FollowUpsEvent():
-            return sum(4 * len(one) for one in event.questions)
+            return sum(4 * len(citation) for citation in event.questions)
         case _:
             return 0

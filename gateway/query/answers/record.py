@@ -27,8 +27,8 @@ class Record:
 
     def notice(self, question: Question, earlier: str = "") -> str:
         """All notices, each once, in the language of the answer; ``earlier`` is what a kept answer said."""
-        own = (text_of(key, question) for key in self.notices)
-        return " ".join(dict.fromkeys([earlier, *own, *self.search_notices])).strip()
+        own_notices = (text_of(key, question) for key in self.notices)
+        return " ".join(dict.fromkeys([earlier, *own_notices, *self.search_notices])).strip()
 
 
 def text_of(key: Key, question: Question) -> str:

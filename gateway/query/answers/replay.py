@@ -92,8 +92,8 @@ class Replay:
     def _repeatable(self, request: Request) -> bool:
         """Whether the same question is meant to have the same answer: a softly chosen one isn't."""
         temperature = request.question.temperature
-        chosen = self._limits.temperature if temperature is None else temperature
-        return chosen == 0 or request.question.mode == "extractive"
+        effective = self._limits.temperature if temperature is None else temperature
+        return effective == 0 or request.question.mode == "extractive"
 
     async def _holds(self, request: Request, answer: CachedAnswer) -> bool:
         """Whether the collections are as they were, may still be searched, and the same model writes."""

@@ -54,4 +54,4 @@ class Transcript:
     @property
     def cited(self) -> tuple[int, ...]:
         """Numbers of the sources that were cited, ascending."""
-        return tuple(sorted({one.number for event in self.citations for one in event.citations}))
+        return tuple(sorted({citation.number for event in self.citations for citation in event.citations}))

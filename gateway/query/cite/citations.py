@@ -90,35 +90,43 @@ class Checker:
 
     async def _check(self, claims: Sequence[Claim]) -> None:
         texts = [claim.sentence.text.strip()[:LONGEST_CLAIM] for claim in claims]
-        found = await self._supporting(texts)
-        chosen = [self._choose(claim, support) for claim, support in zip(claims, found, strict=True)]
-        await self._by_clause(texts, chosen)
-        for claim, cited in zip(claims, chosen, strict=True):
+        supports = await self._supporting(texts)
+        citations = [self._choose(claim, support) for claim, support in zip(claims, supports, strict=True)]
+        await self._by_clause(texts, citations)
+        for claim, cited in zip(claims, citations, strict=True):
             await self._transcript.cite(claim.sentence.span, cited)
 
-    async def _by_clause(self, texts: Sequence[str], chosen: list[list[Citation]]) -> None:
+    async def _by_clause(self, texts: Sequence[str], citations: list[list[Citation]]) -> None:
         """Fills in what is cited at sentences that no source supports by itself, where some support each clause."""
-        parts = {at: clauses(text) for at, text in enumerate(texts) if not chosen[at]}
-        parts = {at: some for at, some in parts.items() if len(some) > 1}
-        found = iter(await self._supporting([part for some in parts.values() for part in some]))
-        for at, some in parts.items():
-            best = [self._cited(next(found)[:1]) for _ in some]
+        parts = {at: clauses(text) for at, text in enumerate(texts) if not citations[at]}
+        parts = {at: sentence_clauses for at, sentence_clauses in parts.items() if len(sentence_clauses) > 1}
+        supports = iter(
+            await self._supporting([part for sentence_clauses in parts.values() for part in sentence_clauses])
+        )
+        for at, sentence_clauses in parts.items():
+            best = [self._cited(next(supports)[:1]) for _ in sentence_clauses]
             if all(best):
-                chosen[at] = list({(one.number, one.location.span): one for each in best for one in each}.values())
+                citations[at] = list(
+                    {
+                        (citation.number, citation.location.span): citation
+                        for clause_citations in best
+                        for citation in clause_citations
+                    }.values()
+                )
 
     async def _supporting(self, texts: Sequence[str]) -> list[list[Support]]:
         """What supports each text, best first; a text of white space has nothing."""
-        found = iter(await self._attribute([text for text in texts if text]))
-        return [self._sound(text, next(found, ())) if text else [] for text in texts]
+        attributed = iter(await self._attribute([text for text in texts if text]))
+        return [self._sound(text, next(attributed, ())) if text else [] for text in texts]
 
     def _sound(self, text: str, support: Iterable[Support]) -> list[Support]:
         """Of what was found for a text, what supports it, best first."""
         sound = [
-            one
-            for one in support
-            if one.supported and one.passage_id in self._sources and not contrary(text, self._quote(one))
+            place
+            for place in support
+            if place.supported and place.passage_id in self._sources and not contrary(text, self._quote(place))
         ]
-        return sorted(sound, key=lambda one: -one.score)
+        return sorted(sound, key=lambda place: -place.score)
 
     def _quote(self, support: Support) -> str:
         return self._sources[support.passage_id].text[support.span.start : support.span.end]
@@ -127,7 +135,7 @@ class Checker:
         """Support for each text; nothing once the reranker failed, so that an answer doesn't wait for it twice."""
         if not texts or self.failed or not self._sources:
             return ()
-        started = asyncio.get_running_loop().time()
+        start_s = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(self._timeout_s):
                 return await self._reranker.attribute(texts, self._passages, min(len(self._passages), MOST_SUPPORT))
@@ -136,19 +144,19 @@ class Checker:
             self.failed = True
             return ()
         finally:
-            self.seconds += asyncio.get_running_loop().time() - started
+            self.seconds += asyncio.get_running_loop().time() - start_s
 
     def _choose(self, claim: Claim, support: Sequence[Support]) -> list[Citation]:
         """The best that support the sentence, and those that the model named if they support it too."""
         return self._cited(
-            one
-            for rank, one in enumerate(support)
-            if rank < self._per_sentence or self._sources[one.passage_id].number in claim.hints
+            place
+            for rank, place in enumerate(support)
+            if rank < self._per_sentence or self._sources[place.passage_id].number in claim.hints
         )
 
     def _cited(self, support: Iterable[Support]) -> list[Citation]:
-        made = (cite(self._sources[one.passage_id], one.span, one.score) for one in support)
-        return [citation for citation in made if citation is not None]
+        citations = (cite(self._sources[place.passage_id], place.span, place.score) for place in support)
+        return [citation for citation in citations if citation is not None]
 
 
 def cite(source: Source, span: Span, score: float) -> Citation | None:

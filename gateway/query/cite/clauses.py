@@ -22,7 +22,7 @@ _JOINT = re.compile(
 
 def clauses(text: str) -> list[str]:
     """The parts, in their order; the text alone where it can't be parted. A short one stays with its neighbour."""
-    joints = [found.end() for found in _JOINT.finditer(text)]
+    joints = [match.end() for match in _JOINT.finditer(text)]
     if len(joints) > MOST_JOINTS:
         return [text]
     parts: list[str] = []

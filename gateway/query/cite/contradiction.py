@@ -42,19 +42,23 @@ _COUNTS = re.compile(
 )
 
 
-def contrary(sentence: str, said: str) -> bool:
-    """Whether ``said`` speaks against the sentence that it seems to support."""
-    denied = bool(_DENIES.search(sentence)) and not _DENIES.search(said)
-    return denied or _counts_otherwise(sentence, said) or any(_opposed(sentence, said, *pair) for pair in _OPPOSED)
+def contrary(sentence: str, source_text: str) -> bool:
+    """Whether ``source_text`` speaks against the sentence that it seems to support."""
+    denied = bool(_DENIES.search(sentence)) and not _DENIES.search(source_text)
+    return (
+        denied
+        or _counts_otherwise(sentence, source_text)
+        or any(_opposed(sentence, source_text, *pair) for pair in _OPPOSED)
+    )
 
 
-def _counts_otherwise(sentence: str, said: str) -> bool:
+def _counts_otherwise(sentence: str, source_text: str) -> bool:
     """Whether each has a number in words that the other doesn't have."""
-    one, other = ({found.lower() for found in _COUNTS.findall(text)} for text in (sentence, said))
-    return bool(one - other and other - one)
+    counts, other = ({match.lower() for match in _COUNTS.findall(text)} for text in (sentence, source_text))
+    return bool(counts - other and other - counts)
 
 
-def _opposed(sentence: str, said: str, one: re.Pattern[str], other: re.Pattern[str]) -> bool:
+def _opposed(sentence: str, source_text: str, pattern: re.Pattern[str], other: re.Pattern[str]) -> bool:
     """Whether each has only one of the two, and not the same."""
-    rises, falls = bool(one.search(sentence)), bool(other.search(sentence))
-    return rises != falls and (bool(one.search(said)), bool(other.search(said))) == (falls, rises)
+    rises, falls = bool(pattern.search(sentence)), bool(other.search(sentence))
+    return rises != falls and (bool(pattern.search(source_text)), bool(other.search(source_text))) == (falls, rises)

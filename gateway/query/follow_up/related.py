@@ -37,7 +37,7 @@ class Relater(Protocol):
     """Proposes questions."""
 
     async def relate(
-        self, question: str, passages: Sequence[Scored], used: Sequence[Source], asked: Sequence[str], most: int
+        self, question: str, passages: Sequence[Scored], used: Sequence[Source], earlier: Sequence[str], most: int
     ) -> tuple[str, ...]:
         """At most ``most`` questions that passages answer which were found and not used."""
         ...
@@ -47,10 +47,10 @@ class RelatesByRules:
     """Proposes by rules."""
 
     async def relate(
-        self, question: str, passages: Sequence[Scored], used: Sequence[Source], asked: Sequence[str], most: int
+        self, question: str, passages: Sequence[Scored], used: Sequence[Source], earlier: Sequence[str], most: int
     ) -> tuple[str, ...]:
         """As ``related`` does."""
-        return await asyncio.to_thread(related, question, passages, used, asked, most)
+        return await asyncio.to_thread(related, question, passages, used, earlier, most)
 
 
 class RelatesByModel:
@@ -60,20 +60,20 @@ class RelatesByModel:
         self._structured = structured
 
     async def relate(
-        self, question: str, passages: Sequence[Scored], used: Sequence[Source], asked: Sequence[str], most: int
+        self, question: str, passages: Sequence[Scored], used: Sequence[Source], earlier: Sequence[str], most: int
     ) -> tuple[str, ...]:
         """The model's questions that hold up, then those of the rules."""
-        by_rules = await asyncio.to_thread(related, question, passages, used, asked, most)
+        by_rules = await asyncio.to_thread(related, question, passages, used, earlier, most)
         left = unused(passages, used)[:READ]
         if not left or most <= 0:
             return by_rules
-        texts = [" ".join(f"{one.title}: {one.text}".split())[:LONGEST_READ] for one in left]
+        texts = [" ".join(f"{passage.title}: {passage.text}".split())[:LONGEST_READ] for passage in left]
         try:
-            found = (await self._structured.ask(SYSTEM, told(question, texts), SCHEMA))["questions"]
+            proposals = (await self._structured.ask(SYSTEM, told(question, texts), SCHEMA))["questions"]
         except (CiteMeshError, KeyError, TypeError) as error:
             log.warning("the model proposed nothing: %s", error)
             return by_rules
-        return chosen([*sound(found, question, texts), *by_rules], [question, *asked], most)
+        return chosen([*sound(proposals, question, texts), *by_rules], [question, *earlier], most)
 
 
 def told(question: str, texts: Sequence[str]) -> str:
@@ -81,21 +81,25 @@ def told(question: str, texts: Sequence[str]) -> str:
     return "\n".join(["Passages:", *(f"- {text}" for text in texts), f"The reader's question: {question}"])
 
 
-def sound(found: object, question: str, texts: Sequence[str]) -> list[str]:
+def sound(proposals: object, question: str, texts: Sequence[str]) -> list[str]:
     """Questions that are some, in the question's language, and mostly of the words of one passage."""
-    kept = []
-    for one in found if isinstance(found, list) else []:
-        words = stems(content_words(one)) if isinstance(one, str) and one.rstrip().endswith(("?", "？")) else set()
+    questions = []
+    for proposal in proposals if isinstance(proposals, list) else []:
+        words = (
+            stems(content_words(proposal))
+            if isinstance(proposal, str) and proposal.rstrip().endswith(("?", "？"))
+            else set()
+        )
         fits = any(len(words & stems(content_words(text))) > SHARE * len(words) for text in texts)
-        if words and fits and is_chinese(one) == is_chinese(question):
-            kept.append(" ".join(one.split())[:LONGEST])
-    return kept
+        if words and fits and is_chinese(proposal) == is_chinese(question):
+            questions.append(" ".join(proposal.split())[:LONGEST])
+    return questions
 
 
-def chosen(proposed: Sequence[str], asked: Sequence[str], most: int) -> tuple[str, ...]:
+def chosen(proposed: Sequence[str], earlier: Sequence[str], most: int) -> tuple[str, ...]:
     """The first that are not like another."""
-    kept: list[str] = []
-    for one in proposed:
-        if len(kept) < most and not any(alike(one, other) for other in (*asked, *kept)):
-            kept.append(one)
-    return tuple(kept)
+    questions: list[str] = []
+    for candidate in proposed:
+        if len(questions) < most and not any(alike(candidate, other) for other in (*earlier, *questions)):
+            questions.append(candidate)
+    return tuple(questions)

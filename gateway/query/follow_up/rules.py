@@ -30,29 +30,29 @@ _NUMBERING = re.compile(r"^[\d.\s§#*-]+")
 
 
 def related(
-    question: str, passages: Sequence[Scored], used: Sequence[Source], asked: Sequence[str], most: int
+    question: str, passages: Sequence[Scored], used: Sequence[Source], earlier: Sequence[str], most: int
 ) -> tuple[str, ...]:
     """At most ``most`` questions, best passages first, none like another, the question, or one asked before."""
     if most <= 0:
         return ()
-    chosen: list[str] = []
+    questions: list[str] = []
     for rounds in zip(
         *(_padded(proposed(passage, question)) for passage in unused(passages, used)[:PASSAGES]), strict=True
     ):
-        for found in filter(None, rounds):
-            if len(chosen) < most and not any(alike(found, other) for other in (question, *asked, *chosen)):
-                chosen.append(found)
-    return tuple(chosen)
+        for candidate in filter(None, rounds):
+            if len(questions) < most and not any(alike(candidate, other) for other in (question, *earlier, *questions)):
+                questions.append(candidate)
+    return tuple(questions)
 
 
 def unused(passages: Sequence[Scored], used: Sequence[Source]) -> list[Passage]:
     """Passages that are no source and on the matter, best first."""
-    taken = {(source.collection, source.chunk_id) for source in used}
-    least = RELEVANT * max((one.score for one in passages), default=0.0)
+    used_ids = {(source.collection, source.chunk_id) for source in used}
+    least = RELEVANT * max((scored.score for scored in passages), default=0.0)
     return [
-        one.passage
-        for one in passages
-        if one.score >= least and (one.passage.collection, one.passage.chunk_id) not in taken
+        scored.passage
+        for scored in passages
+        if scored.score >= least and (scored.passage.collection, scored.passage.chunk_id) not in used_ids
     ]
 
 
@@ -61,9 +61,11 @@ def proposed(passage: Passage, question: str) -> Iterator[str]:
     chinese = is_chinese(question)
     if chinese != is_chinese(passage.text):
         return
-    headings = [_NUMBERING.sub("", one).strip() for one in reversed((passage.title, *passage.location.headings))]
-    headings = [one for one in headings if 1 < len(one) <= LONGEST]
-    yield from (one for one in headings if one[-1] in "?？")
+    headings = [
+        _NUMBERING.sub("", heading).strip() for heading in reversed((passage.title, *passage.location.headings))
+    ]
+    headings = [heading for heading in headings if 1 < len(heading) <= LONGEST]
+    yield from (heading for heading in headings if heading[-1] in "?？")
     if chinese:
         yield from _chinese(passage, headings)
     elif is_english(question):
@@ -87,16 +89,16 @@ def _chinese(passage: Passage, headings: Sequence[str]) -> Iterator[str]:
         if match := _HAN_IS.match(sentence.text.strip()):
             yield f"{match['thing']}是什么？"
     if headings and headings[0][-1] not in "?？":
-        where = f"《{headings[-1]}》中" if len(headings) > 1 and headings[-1] != headings[0] else ""
-        yield f"{where}关于“{headings[0]}”有哪些内容？"
+        prefix = f"《{headings[-1]}》中" if len(headings) > 1 and headings[-1] != headings[0] else ""
+        yield f"{prefix}关于“{headings[0]}”有哪些内容？"
 
 
-def alike(one: str, other: str) -> bool:
+def alike(first: str, other: str) -> bool:
     """Whether two questions ask nearly the same: most of the telling words of the shorter are in the longer."""
-    left, right = stems(content_words(one)), stems(content_words(other))
+    left, right = stems(content_words(first)), stems(content_words(other))
     if not left or not right:
-        return one.strip("?？ ").casefold() == other.strip("?？ ").casefold()
-    return len(left & right) / min(len(left), len(right)) > ALIKE and _asks(one) == _asks(other)
+        return first.strip("?？ ").casefold() == other.strip("?？ ").casefold()
+    return len(left & right) / min(len(left), len(right)) > ALIKE and _asks(first) == _asks(other)
 
 
 def is_english(text: str) -> bool:
@@ -121,5 +123,5 @@ def _inside(thing: str) -> str:
 
 
 def _padded(questions: Iterator[str]) -> list[str | None]:
-    found: list[str | None] = list(dict.fromkeys(q for q in questions if len(q) <= LONGEST))
-    return [*found, *[None] * SENTENCES][:SENTENCES]
+    padded: list[str | None] = list(dict.fromkeys(q for q in questions if len(q) <= LONGEST))
+    return [*padded, *[None] * SENTENCES][:SENTENCES]

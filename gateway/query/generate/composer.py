@@ -65,20 +65,20 @@ class Composer:
     async def answer(self, request: Request, record: Record, draft: Draft) -> Written:
         """Writes the answer, or quotes it; what the reader should know of it is noted."""
         if draft.packed is None or draft.model is None:
-            written = await self._extract(request, record, draft, Written())
+            outcome = await self._extract(request, record, draft, Written())
         else:
-            written = await self._generate(request, record, draft, draft.model, draft.packed)
-        record.note(*_form_notices(request.question, written, record.transcript.text))
-        return written
+            outcome = await self._generate(request, record, draft, draft.model, draft.packed)
+        record.note(*_form_notices(request.question, outcome, record.transcript.text))
+        return outcome
 
     async def _generate(self, request: Request, record: Record, draft: Draft, model: Model, packed: Packed) -> Written:
         outcome = await self._write(request, record, model, packed, draft.vectors)
-        written = Written(model=model.name, usage=outcome.usage)
+        result = Written(model=model.name, usage=outcome.usage)
         if outcome.error is not None or not record.transcript.length:
-            return await self._carry_on(request, record, draft, outcome, written)
+            return await self._carry_on(request, record, draft, outcome, result)
         if outcome.finish == "loop":
             record.note("looped")
-        return replace(written, finish="length") if outcome.finish == "length" else written
+        return replace(result, finish="length") if outcome.finish == "length" else result
 
     def _why_quote(self, request: Request) -> Key | None:
         """Why no model is even asked, where that is so."""
@@ -135,7 +135,7 @@ class Composer:
         )
 
     async def _carry_on(
-        self, request: Request, record: Record, draft: Draft, outcome: GenerationOutcome, written: Written
+        self, request: Request, record: Record, draft: Draft, outcome: GenerationOutcome, result: Written
     ) -> Written:
         """Goes on extractively after generation broke; the text so far stays, behind it stands a marked break."""
         if outcome.error is not None:
@@ -145,15 +145,15 @@ class Composer:
         late, transcript = isinstance(outcome.error, OutOfTime), record.transcript
         if not transcript.length:
             record.note("late" if late else _why(outcome.error))
-            return await self._extract(request, record, draft, written)
+            return await self._extract(request, record, draft, result)
         record.note("interrupted_late" if late else "interrupted")
         await transcript.cite(await transcript.say(f"\n\n{text_of('break', request.question)}\n\n"))
         await self._quote(request, record, draft)
-        return replace(written, finish="interrupted")
+        return replace(result, finish="interrupted")
 
-    async def _extract(self, request: Request, record: Record, draft: Draft, written: Written) -> Written:
+    async def _extract(self, request: Request, record: Record, draft: Draft, result: Written) -> Written:
         await self._quote(request, record, draft)
-        return replace(written, mode="extractive", model="")
+        return replace(result, mode="extractive", model="")
 
     async def _quote(self, request: Request, record: Record, draft: Draft) -> None:
         most = max(1, round(self._limits.extract_sentences * TIMES[request.question.length]))
@@ -168,15 +168,15 @@ def script_wanted(question: Question) -> str:
     return script_of_language(question.answer_language) if question.answer_language else script_of(question.question)
 
 
-def _form_notices(question: Question, written: Written, text: str) -> list[Key]:
+def _form_notices(question: Question, result: Written, text: str) -> list[Key]:
     """Wishes for the answer's form that it doesn't meet, as far as can be told."""
     notices: list[Key] = []
-    if written.mode == "extractive" and question.style in ("list", "steps"):
+    if result.mode == "extractive" and question.style in ("list", "steps"):
         notices.append("no_style")
     language = question.answer_language
     if language and script_of(text) != script_of_language(language):
         notices.append("no_language")
-    elif language and written.mode == "extractive":
+    elif language and result.mode == "extractive":
         notices.append("quoted_language")
     return notices
 

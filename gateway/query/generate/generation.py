@@ -57,26 +57,26 @@ class Writer:
     async def write(self, packed: Packed, sampling: Sampling, model: str, until: Deadline) -> GenerationOutcome:
         """Streams until the model ends, breaks or its time is over; what was written is always kept whole."""
         outcome = GenerationOutcome()
-        started = asyncio.get_running_loop().time()
+        start_s = asyncio.get_running_loop().time()
         try:
             await self._stream(packed, sampling, model, until, outcome)
         except CiteMeshError as error:
             outcome.error = error
         await self._take(self._markers.close())
         self._hand_on(self._splitter.close())
-        outcome.seconds = asyncio.get_running_loop().time() - started
+        outcome.seconds = asyncio.get_running_loop().time() - start_s
         return outcome
 
     async def _stream(
         self, packed: Packed, sampling: Sampling, model: str, until: Deadline, outcome: GenerationOutcome
     ) -> None:
-        started = asyncio.get_running_loop().time()
+        start_s = asyncio.get_running_loop().time()
         wait_s = self._limits.first_token_s
         stream = self._generation.generate(packed.ids, packed.digest, sampling, model)
         async with aclosing(stream) as deltas:  # type: ignore[type-var]  # an async generator behind the protocol
             while (delta := await _next(deltas, wait_s, until)) is not None:
                 if delta.text and outcome.first_token_s is None:
-                    outcome.first_token_s = asyncio.get_running_loop().time() - started
+                    outcome.first_token_s = asyncio.get_running_loop().time() - start_s
                     wait_s = self._limits.stall_s
                 await self._take(self._markers.feed(delta.text))
                 outcome.usage = delta.usage or outcome.usage

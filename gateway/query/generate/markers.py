@@ -49,27 +49,27 @@ class MarkerFilter:
 
     def close(self) -> Cleaned:
         """Returns what was held back; white space at the very end is dropped."""
-        held, self._held = self._held.rstrip(), ""
-        return self._clean(held)
+        rest, self._held = self._held.rstrip(), ""
+        return self._clean(rest)
 
     def _clean(self, text: str) -> Cleaned:
-        kept: list[str] = []
+        parts: list[str] = []
         hints: list[Hint] = []
         at = 0
-        for found in _MARKER.finditer(text):
-            self._keep(kept, text[at : found.start()])
-            at = found.end()
+        for match in _MARKER.finditer(text):
+            self._keep(parts, text[at : match.start()])
+            at = match.end()
             if self._in_code:
-                self._keep(kept, found.group())
+                self._keep(parts, match.group())
             else:
-                hints += [Hint(self._length, int(n)) for n in _NUMBER.findall(found.group(1))]
-        self._keep(kept, text[at:])
-        return Cleaned("".join(kept), tuple(hints))
+                hints += [Hint(self._length, int(n)) for n in _NUMBER.findall(match.group(1))]
+        self._keep(parts, text[at:])
+        return Cleaned("".join(parts), tuple(hints))
 
-    def _keep(self, kept: list[str], text: str) -> None:
+    def _keep(self, parts: list[str], text: str) -> None:
         text = text if self._length else text.lstrip()
         text = text if self._in_code else text.replace(_IMAGE, "[")
-        kept.append(text)
+        parts.append(text)
         self._length += len(text)
         self._in_code ^= text.count("`") % 2 == 1
 
@@ -81,8 +81,8 @@ def unmarked(text: str) -> str:
     """
     code = bool(_CODE.search(text))
 
-    def kept(found: re.Match[str]) -> str:
-        before = text[found.start() - 1 : found.start()]
-        return found.group() if code and found.group()[0] == "[" and (before.isalnum() or before == "_") else ""
+    def kept(match: re.Match[str]) -> str:
+        before = text[match.start() - 1 : match.start()]
+        return match.group() if code and match.group()[0] == "[" and (before.isalnum() or before == "_") else ""
 
     return _MARKER.sub(kept, text).replace(_IMAGE, "[").strip()

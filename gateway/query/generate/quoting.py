@@ -52,27 +52,33 @@ class Extractor:
 
     async def _scores(self, question: str, quotes: Sequence[Quote], vectors: SourceVectors) -> list[float]:
         """Scores from 0 to 1 by the reranker, by shared words where it is down."""
-        asked = bounded([vectors.candidate(str(i), it.source, it.span, it.text) for i, it in enumerate(quotes)])
+        candidates = bounded(
+            [vectors.candidate(str(i), quote.source, quote.span, quote.text) for i, quote in enumerate(quotes)]
+        )
         try:
             async with asyncio.timeout(self._limits.extract_s):
-                ranked = await self._reranker.rerank(question, asked)
+                ranked = await self._reranker.rerank(question, candidates)
         except (CiteMeshError, TimeoutError) as error:
             log.warning("the reranker can't judge: %s", error)
-            ranked = tuple(Ranked(one.id, s, s) for one in asked for s in [overlap(question, one.text)])
-        scores = {one.id: one.score for one in ranked}
-        return [scores.get(one.id, 0.0) for one in asked]
+            ranked = tuple(
+                Ranked(ranked_quote.id, s, s)
+                for ranked_quote in candidates
+                for s in [overlap(question, ranked_quote.text)]
+            )
+        scores = {ranked_quote.id: ranked_quote.score for ranked_quote in ranked}
+        return [scores.get(ranked_quote.id, 0.0) for ranked_quote in candidates]
 
 
 def candidates(sources: Sequence[Source]) -> list[Quote]:
     """Sentences of the sources that can be quoted, each once; headings and tables only where there is no other."""
     every = [
-        Quote(source, sentence.span, shown)
+        Quote(source, sentence.span, visible)
         for source in sources
         for sentence in split_sentences(source.text)
-        if (shown := _shown(sentence.text))
+        if (visible := _shown(sentence.text))
     ]
-    told = [quote for quote in every if _tells(quote.text)] or every
-    return list({quote.text: quote for quote in reversed(told)}.values())[::-1][:MOST_CANDIDATES]
+    quotes = [quote for quote in every if _tells(quote.text)] or every
+    return list({quote.text: quote for quote in reversed(quotes)}.values())[::-1][:MOST_CANDIDATES]
 
 
 def _shown(text: str) -> str:
@@ -82,8 +88,8 @@ def _shown(text: str) -> str:
 
 def overlap(question: str, text: str) -> float:
     """Share of the question's words that a text has; for scripts without spaces, of its character pairs."""
-    asked, has = _terms(question), _terms(text)
-    return len(asked & has) / len(asked) if asked else 0.0
+    question_terms, has = _terms(question), _terms(text)
+    return len(question_terms & has) / len(question_terms) if question_terms else 0.0
 
 
 async def say(transcript: Transcript, quotes: Sequence[Quote]) -> None:
@@ -112,7 +118,7 @@ def _tells(text: str) -> bool:
 def _terms(text: str) -> set[str]:
     words = {word for word in _WORD.findall(text.lower()) if not written_without_spaces(word[0])}
     wide = [char for char in text if written_without_spaces(char)]
-    return words | {one + two for one, two in pairwise(wide)}
+    return words | {first + two for first, two in pairwise(wide)}
 
 
 def _scored(quote: Quote, score: float) -> Quote:

@@ -79,10 +79,10 @@ def turn_of(request: Request, record: Record, sources: Sequence[Source]) -> Turn
     """A question's turn: of its sources, those that are cited."""
     transcript = record.transcript
     cited = tuple(source for source in sources if source.number in transcript.cited)
-    asked, standalone = request.question.question, request.plan.question
-    return Turn(asked, standalone, transcript.text, datetime.now(UTC), cited, tuple(transcript.citations))
+    question, standalone = request.question.question, request.plan.question
+    return Turn(question, standalone, transcript.text, datetime.now(UTC), cited, tuple(transcript.citations))
 
 
-def questions_of(past: Sequence[Exchange]) -> list[str]:
+def questions_of(history: Sequence[Exchange]) -> list[str]:
     """What was asked before."""
-    return [exchange.question for exchange in past]
+    return [exchange.question for exchange in history]

@@ -17,12 +17,12 @@ def told(history: Sequence[tuple[str, str]]) -> list[Exchange]:
     are turns before the last few.
     """
     exchanges: list[Exchange] = []
-    said: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for role, text in history[-MOST_TURNS:]:
-        if said and said[-1][0] == role:
-            text = f"{said.pop()[1]}\n{text}"
-        said.append((role, text))
-    for role, text in said:
+        if pairs and pairs[-1][0] == role:
+            text = f"{pairs.pop()[1]}\n{text}"
+        pairs.append((role, text))
+    for role, text in pairs:
         if role == "user":
             exchanges.append(Exchange(standalone(text, exchanges), ""))
         elif exchanges:
@@ -30,19 +30,19 @@ def told(history: Sequence[tuple[str, str]]) -> list[Exchange]:
     return exchanges
 
 
-def recent(past: Sequence[Exchange], budget: int) -> list[Exchange]:
+def recent(history: Sequence[Exchange], budget: int) -> list[Exchange]:
     """The last exchanges that fit the budget, oldest first; the last one's question is always kept, its answer cut."""
-    kept: list[Exchange] = []
-    for exchange in reversed(past):
+    exchanges: list[Exchange] = []
+    for exchange in reversed(history):
         cost = tokens(exchange.question) + tokens(exchange.answer)
         if cost > budget:
-            if not kept:
+            if not exchanges:
                 service = max(0, budget - tokens(exchange.question))
-                kept.append(Exchange(exchange.question, beginning(exchange.answer, service)))
+                exchanges.append(Exchange(exchange.question, beginning(exchange.answer, service)))
             break
-        kept.append(exchange)
+        exchanges.append(exchange)
         budget -= cost
-    return kept[::-1]
+    return exchanges[::-1]
 
 
 def tokens(text: str) -> int:

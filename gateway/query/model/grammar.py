@@ -8,12 +8,12 @@ def of_markers(numbers: Iterable[int]) -> str:
 
     Without numbers no bracket may open. Links and images of Markdown are no part of it either.
     """
-    known = " | ".join(f'"{number}"' for number in sorted(set(numbers)))
-    if not known:
+    alternatives = " | ".join(f'"{number}"' for number in sorted(set(numbers)))
+    if not alternatives:
         return "root ::= text*\ntext ::= [^\\[\\u3010]\n"
     return (
         "root ::= (text | marker)*\n"
         "text ::= [^\\[\\u3010]\n"
         'marker ::= "[" number (", " number)* "]"\n'
-        f"number ::= {known}\n"
+        f"number ::= {alternatives}\n"
     )

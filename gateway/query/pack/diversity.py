@@ -19,29 +19,34 @@ def diverse(ranked: Sequence[Scored], most: int) -> tuple[Scored, ...]:
 
     At most half of ``most`` are of one document while another has a passage that fits at least half as well.
     """
-    judged, rest = ranked[: LOOKED_AT * most], ranked[LOOKED_AT * most :]
-    kept: list[Scored] = []
+    candidates, rest = ranked[: LOOKED_AT * most], ranked[LOOKED_AT * most :]
+    passages: list[Scored] = []
     late: list[Scored] = []
     shingles: list[set[Hashable]] = []
-    for at, one in enumerate(judged):
-        mine = _shingles(one.passage.text)
-        if any(_alike(mine, other) for other in shingles) or _one_too_many(one, kept, judged[at + 1 :], most):
-            late.append(one)
+    for at, scored in enumerate(candidates):
+        mine = _shingles(scored.passage.text)
+        if any(_alike(mine, other) for other in shingles) or _one_too_many(
+            scored, passages, candidates[at + 1 :], most
+        ):
+            late.append(scored)
         else:
-            kept.append(one)
+            passages.append(scored)
             shingles.append(mine)
-    return (*kept, *late, *rest)
+    return (*passages, *late, *rest)
 
 
-def _one_too_many(one: Scored, kept: Sequence[Scored], rest: Iterable[Scored], most: int) -> bool:
-    if sum(_same_document(one, other) for other in kept) < max(1, (most + 1) // 2):
+def _one_too_many(scored: Scored, passages: Sequence[Scored], rest: Iterable[Scored], most: int) -> bool:
+    if sum(_same_document(scored, other) for other in passages) < max(1, (most + 1) // 2):
         return False
-    return any(not _same_document(one, other) and other.score >= WORSE * one.score for other in rest)
+    return any(not _same_document(scored, other) and other.score >= WORSE * scored.score for other in rest)
 
 
-def _same_document(one: Scored, other: Scored) -> bool:
-    mine, theirs = one.passage, other.passage
-    return (mine.collection, mine.document_id) == (theirs.collection, theirs.document_id)
+def _same_document(first: Scored, other: Scored) -> bool:
+    first_passage, other_passage = first.passage, other.passage
+    return (first_passage.collection, first_passage.document_id) == (
+        other_passage.collection,
+        other_passage.document_id,
+    )
 
 
 def _shingles(text: str) -> set[Hashable]:
@@ -49,5 +54,5 @@ def _shingles(text: str) -> set[Hashable]:
     return {tuple(words[at : at + SHINGLE]) for at in range(max(1, len(words) - SHINGLE + 1))}
 
 
-def _alike(one: set[Hashable], other: set[Hashable]) -> bool:
-    return len(one & other) >= ALIKE * min(len(one), len(other))
+def _alike(first: set[Hashable], other: set[Hashable]) -> bool:
+    return len(first & other) >= ALIKE * min(len(first), len(other))

@@ -61,31 +61,31 @@ class Packer:
         long for the model.
         """
         template = await self._templates.get(model.tokenizer_digest, ask)
-        asked, pieces = await self._tokens(template, question, scored)
+        question_ids, pieces = await self._tokens(template, question, scored)
         answer = min(max_tokens or self._limits.answer_tokens, model.max_tokens // 2)
-        service = model.max_tokens - answer - template.fixed_tokens - len(asked)
+        service = model.max_tokens - answer - template.fixed_tokens - len(question_ids)
         budget = min(service, self._limits.context_tokens)
-        chosen = fit(pieces, template, budget, self._limits.sources)
-        shortened = not chosen and bool(pieces)
+        fitting = fit(pieces, template, budget, self._limits.sources)
+        shortened = not fitting and bool(pieces)
         if shortened:
-            chosen = [await self._shorten(pieces[0], template, budget, question)]
-        sources = numbered([piece.source for piece in chosen])
-        pairs = edges_first(list(zip(chosen, sources, strict=True)))
+            fitting = [await self._shorten(pieces[0], template, budget, question)]
+        sources = numbered([piece.source for piece in fitting])
+        pairs = edges_first(list(zip(fitting, sources, strict=True)))
         ids = [token for piece, source in pairs for token in wrap(piece, template, source.number - 1)]
-        return Packed(sources, template.prompt(ids, asked), template.digest, answer, shortened)
+        return Packed(sources, template.prompt(ids, question_ids), template.digest, answer, shortened)
 
     async def _tokens(self, template: Template, question: str, scored: Sequence[Scored]) -> tuple[Ids, list[_Piece]]:
         """Ids of the question and of each passage under its title; only what isn't stored is encoded."""
         missing = [s.passage.text for s in scored if not _stored(s.passage, template)]
         titles = [f"{s.passage.title}\n" for s in scored]
         encoded = await self._tokenizer.encode([question, *titles, *missing], template.tokenizer)
-        asked, headers = encoded.sequences[0], encoded.sequences[1 : len(titles) + 1]
+        question_ids, headers = encoded.sequences[0], encoded.sequences[1 : len(titles) + 1]
         rest = iter(encoded.sequences[len(titles) + 1 :])
         pieces = []
-        for one, header in zip(scored, headers, strict=True):
-            body = one.passage.token_ids if _stored(one.passage, template) else next(rest)
-            pieces.append(_Piece(to_source(one), template.plain((*header, *body))))
-        return template.plain(asked), pieces
+        for scored_passage, header in zip(scored, headers, strict=True):
+            body = scored_passage.passage.token_ids if _stored(scored_passage.passage, template) else next(rest)
+            pieces.append(_Piece(to_source(scored_passage), template.plain((*header, *body))))
+        return template.plain(question_ids), pieces
 
     async def _shorten(self, piece: _Piece, template: Template, budget: int, question: str) -> _Piece:
         """The piece with as many whole sentences from its start as fit."""
@@ -106,13 +106,13 @@ class Packer:
 
 def fit(pieces: Sequence[_Piece], template: Template, budget: int, most: int) -> list[_Piece]:
     """The first pieces that fit the budget, in order; one that is too long is passed over."""
-    chosen: list[_Piece] = []
+    fitting: list[_Piece] = []
     for piece in pieces:
-        cost = len(piece.ids) + _overhead(template, len(chosen))
-        if len(chosen) < most and cost <= budget:
-            chosen.append(piece)
+        cost = len(piece.ids) + _overhead(template, len(fitting))
+        if len(fitting) < most and cost <= budget:
+            fitting.append(piece)
             budget -= cost
-    return chosen
+    return fitting
 
 
 def wrap(piece: _Piece, template: Template, index: int) -> Ids:

@@ -77,18 +77,18 @@ class Templates:
 
         Raises PreconditionFailed where no loaded tokenizer has the digest.
         """
-        found = self._known.get(ask)
-        if found is None or found.digest != digest:
-            found = await self._learn(await tokenizer_of(self._tokenizer, digest), digest, ask)
+        template = self._known.get(ask)
+        if template is None or template.digest != digest:
+            template = await self._learn(await tokenizer_of(self._tokenizer, digest), digest, ask)
         self._known.pop(ask, None)
-        self._known[ask] = found
+        self._known[ask] = template
         if len(self._known) > MOST_TEMPLATES:
             del self._known[next(iter(self._known))]
-        return found
+        return template
 
     async def _learn(self, name: str, digest: str, ask: str) -> Template:
-        one, two = MARKS
-        places = ((one, one), (two, one), (one, two))
+        first, two = MARKS
+        places = ((first, first), (two, first), (first, two))
         rendered = [await self._render(name, sources, question + ask) for sources, question in places]
         prefix, middle, suffix = fixed_parts(rendered[0].ids, rendered[1].ids, rendered[2].ids)
         *numbers, newline = (await self._tokenizer.encode([*NUMBERS, "\n"], name)).sequences
@@ -129,9 +129,9 @@ def fixed_parts(base: Ids, other_sources: Ids, other_question: Ids) -> tuple[Ids
     return base[:prefix], base[from_middle:through_middle], base[len(base) - suffix :]
 
 
-def _shared(one: Sequence[int], two: Sequence[int]) -> int:
+def _shared(first: Sequence[int], two: Sequence[int]) -> int:
     """Length of the common beginning."""
-    for at, (left, right) in enumerate(zip(one, two, strict=False)):
+    for at, (left, right) in enumerate(zip(first, two, strict=False)):
         if left != right:
             return at
-    return min(len(one), len(two))
+    return min(len(first), len(two))

@@ -20,8 +20,8 @@ class SourceVectors:
     @classmethod
     def of(cls, passages: Iterable[Passage]) -> "SourceVectors":
         """Those of passages that have them."""
-        made = {(p.collection, p.chunk_id): (p.token_vectors, p.token_vectors_digest) for p in passages}
-        return cls({key: vectors for key, vectors in made.items() if vectors[0]})
+        by_chunk = {(p.collection, p.chunk_id): (p.token_vectors, p.token_vectors_digest) for p in passages}
+        return cls({key: vectors for key, vectors in by_chunk.items() if vectors[0]})
 
     def candidate(self, name: str, source: Source, span: Span | None = None, text: str = "") -> Candidate:
         """A source, or a stretch of its text, to be judged.
@@ -41,8 +41,8 @@ class SourceVectors:
 
 def bounded(candidates: Sequence[Candidate], most: int = MOST_VECTOR_BYTES) -> list[Candidate]:
     """The candidates, those without vectors whose vectors would be too many bytes together with those before."""
-    kept = []
+    within = []
     for candidate in candidates:
         most -= len(candidate.token_vectors)
-        kept.append(candidate if most >= 0 else replace(candidate, token_vectors=b"", token_vectors_digest=""))
-    return kept
+        within.append(candidate if most >= 0 else replace(candidate, token_vectors=b"", token_vectors_digest=""))
+    return within

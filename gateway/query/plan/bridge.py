@@ -54,13 +54,15 @@ class Bridge:
 
     def _next(self, question: str, findings: Sequence[Finding]) -> tuple[str, ...]:
         hop = findings[-1].hop
-        read = [one.passage for finding in findings if finding.hop == hop for one in finding.ranked[: _reads(hop)]]
+        read = [
+            scored.passage for finding in findings if finding.hop == hop for scored in finding.ranked[: _reads(hop)]
+        ]
         if not read or (hop == 1 and need(question, read) < NEED):
             return ()
-        asked = {finding.query for finding in findings}
+        earlier = {finding.query for finding in findings}
         queries: dict[str, None] = {}
         for query in (query_of(question, name) for name in bridges(question, read)):
-            if query not in asked:
+            if query not in earlier:
                 queries[query] = None
             if len(queries) == WIDTH:
                 break
@@ -90,20 +92,22 @@ def bridges(question: str, read: Sequence[Passage]) -> list[Name]:
 
 def query_of(question: str, name: Name) -> str:
     """A search for a name and for what its passage doesn't say of the question."""
-    known = _words(f"{name.passage.title} {name.passage.text}")
-    return " ".join([name.text, *(word for word in content_words(question) if not stems([word]) <= known)])
+    passage_words = _words(f"{name.passage.title} {name.passage.text}")
+    return " ".join([name.text, *(word for word in content_words(question) if not stems([word]) <= passage_words)])
 
 
 def _names(question: str, read: Sequence[Passage]) -> Iterator[Name]:
     words = stems(content_words(question))
     for rank, passage in enumerate(read):
         cost = 1 + _RANK_COST * rank
-        for said, has in _said(passage.title, passage.text):
+        for sentence, has in _said(passage.title, passage.text):
             fit = len(words & has) / max(1, len(words)) / cost
-            yield from (Name(one, fit, passage) for one in names(f"x {said}") if _new(one, question, passage, words))
+            yield from (
+                Name(name, fit, passage) for name in names(f"x {sentence}") if _new(name, question, passage, words)
+            )
         if _new(passage.title, question, None, words):
-            held = len(words & _words(f"{passage.title} {passage.text}")) / max(1, len(words))
-            yield Name(passage.title, _TITLE_SHARE * held / cost, passage)
+            share = len(words & _words(f"{passage.title} {passage.text}")) / max(1, len(words))
+            yield Name(passage.title, _TITLE_SHARE * share / cost, passage)
 
 
 def _new(name: str, question: str, passage: Passage | None, words: set[str]) -> bool:
@@ -124,7 +128,9 @@ def _reads(hop: int) -> int:
 def _said(title: str, text: str) -> tuple[tuple[str, frozenset[str]], ...]:
     """Each of a passage's first sentences and its words, with those of the title, which says what "it" is."""
     about = _words(title)
-    return tuple((one.text, frozenset(about | _words(one.text))) for one in split_sentences(text)[:SENTENCES])
+    return tuple(
+        (sentence.text, frozenset(about | _words(sentence.text))) for sentence in split_sentences(text)[:SENTENCES]
+    )
 
 
 def _words(text: str) -> set[str]:

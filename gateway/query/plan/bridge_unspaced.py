@@ -51,27 +51,27 @@ _DESCRIBES = re.compile(rf"[的の]|(?<=[たるい])(?=[{HAN}])|(?<=[은는을�
 _PERSON = re.compile(rf"[{_SURNAMES}][{HAN}]{{1,2}}")
 
 
-def queries(question: str, found: Sequence[Scored]) -> list[str]:
+def queries(question: str, passages: Sequence[Scored]) -> list[str]:
     """Searches for names that bridge, best first; none where the question asks of one thing, or one sentence has it."""
     if not asks(question) or not is_layered(question):
         return []
-    read = read_of(question, found)
-    worth = worths(question, found)
-    if not read or open_share(worth, read) < OPEN:
+    read = read_of(question, passages)
+    weights = worths(question, passages)
+    if not read or open_share(weights, read) < OPEN:
         return []
-    return [query_of(question, name) for name in bridges(question, worth, found, read)]
+    return [query_of(question, name) for name in bridges(question, weights, passages, read)]
 
 
-def read_of(question: str, found: Sequence[Scored]) -> list[Read]:
+def read_of(question: str, passages: Sequence[Scored]) -> list[Read]:
     """The few best passages that have what a question describes by, and what each is worth by its place."""
     names, by = _described_by(question)
-    kept = []
-    for rank, one in enumerate(found[:LOOKED_AT]):
-        text = f"{one.passage.title} {one.passage.text}"
-        held = any(name in text for name in names) if names else len(by & pairs(text)) >= _ANCHORED * len(by) > 0
-        if held:
-            kept.append((1 / (1 + _RANK_COST * rank), one.passage))
-    return kept[:READ]
+    read = []
+    for rank, scored in enumerate(passages[:LOOKED_AT]):
+        text = f"{scored.passage.title} {scored.passage.text}"
+        is_about = any(name in text for name in names) if names else len(by & pairs(text)) >= _ANCHORED * len(by) > 0
+        if is_about:
+            read.append((1 / (1 + _RANK_COST * rank), scored.passage))
+    return read[:READ]
 
 
 def _described_by(question: str) -> tuple[list[str], set[str]]:
@@ -79,7 +79,7 @@ def _described_by(question: str) -> tuple[list[str], set[str]]:
     if names := marked(question):
         return names, set()
     bare = WORDS_OF_ASKING.sub(" ", question)
-    return [], next((before for one in _DESCRIBES.finditer(bare) if (before := pairs(bare[: one.start()]))), set())
+    return [], next((before for match in _DESCRIBES.finditer(bare) if (before := pairs(bare[: match.start()]))), set())
 
 
 def is_layered(question: str) -> bool:
@@ -88,77 +88,78 @@ def is_layered(question: str) -> bool:
     Behind what describes stand the thing and what is asked of it: two words, or one long enough to be both.
     """
     bare = WORDS_OF_ASKING.sub(" ", _NATIVE.sub("出身 ", QUOTED.sub(r" 甲\1 ", question)))
-    for found in _DESCRIBES.finditer(bare):
-        before, after = bare[: found.start()], stretches(bare[found.end() :])
-        if len(pairs(before)) and (len(after) > 1 or any(len(one) >= _BOTH for one in after)):
+    for match in _DESCRIBES.finditer(bare):
+        before, after = bare[: match.start()], stretches(bare[match.end() :])
+        if len(pairs(before)) and (len(after) > 1 or any(len(pair) >= _BOTH for pair in after)):
             return True
     return False
 
 
-def worths(question: str, found: Sequence[Scored]) -> Worth:
+def worths(question: str, passages: Sequence[Scored]) -> Worth:
     """What each pair of a question is worth: more, the fewer of the passages found have it; most within a name."""
-    texts = [pairs(f"{one.passage.title} {one.passage.text}") for one in found]
-    named = set().union(*(pairs(name) for name in marked(question)))
+    texts = [pairs(f"{scored.passage.title} {scored.passage.text}") for scored in passages]
+    name_pairs = set().union(*(pairs(name) for name in marked(question)))
     return {
-        pair: math.log(1 + len(texts) / (0.5 + sum(pair in text for text in texts))) * (_NAMED if pair in named else 1)
+        pair: math.log(1 + len(texts) / (0.5 + sum(pair in text for text in texts)))
+        * (_NAMED if pair in name_pairs else 1)
         for pair in asked_pairs(question)
     }
 
 
-def open_share(worth: Worth, read: Sequence[Read]) -> float:
+def open_share(weights: Worth, read: Sequence[Read]) -> float:
     """The share of a question that no sentence of the passages read has."""
-    best = max((_held(worth, said) for _, passage in read for said in _said(passage)), default=0.0)
+    best = max((_held(weights, sentence) for _, passage in read for sentence in _said(passage)), default=0.0)
     return 1 - best
 
 
-def bridges(question: str, worth: Worth, found: Sequence[Scored], read: Sequence[Read]) -> list[Name]:
+def bridges(question: str, weights: Worth, passages: Sequence[Scored], read: Sequence[Read]) -> list[Name]:
     """Names in the passages read that the question doesn't have, best first."""
-    kept: list[Name] = []
-    for name in best_first(_names(question, worth, found, read)):
-        if len(kept) < MOST and not any(name.text in other.text or other.text in name.text for other in kept):
-            kept.append(name)
-    return kept
+    names: list[Name] = []
+    for name in best_first(_names(question, weights, passages, read)):
+        if len(names) < MOST and not any(name.text in other.text or other.text in name.text for other in names):
+            names.append(name)
+    return names
 
 
 def query_of(question: str, name: Name) -> str:
     """A search for a name and for what its passage doesn't say of the question."""
-    known = pairs(f"{name.passage.title} {name.passage.text}")
-    return " ".join([name.text, *(part for word in stretches(question) for part in without(word, known))])
+    passage_pairs = pairs(f"{name.passage.title} {name.passage.text}")
+    return " ".join([name.text, *(part for word in stretches(question) for part in without(word, passage_pairs))])
 
 
-def _names(question: str, worth: Worth, found: Sequence[Scored], read: Sequence[Read]) -> Iterator[Name]:
-    texts = [f"{one.passage.title} {one.passage.text}" for one in found]
-    titles = {one.passage.title for one in found if len(one.passage.title) > 1}
+def _names(question: str, weights: Worth, passages: Sequence[Scored], read: Sequence[Read]) -> Iterator[Name]:
+    texts = [f"{scored.passage.title} {scored.passage.text}" for scored in passages]
+    titles = {scored.passage.title for scored in passages if len(scored.passage.title) > 1}
     for placed, passage in read:
         for sentence in split_sentences(passage.text)[:SENTENCES]:
-            whole = _held(worth, f"{passage.title} {sentence.text}")
+            share = _held(weights, f"{passage.title} {sentence.text}")
             for clause in clauses(sentence.text):
-                fit = (2 * whole + _held(worth, clause)) / 3 * placed
-                for text, value in _candidates(clause, worth, titles - {passage.title}):
+                fit = (2 * share + _held(weights, clause)) / 3 * placed
+                for text, value in _candidates(clause, weights, titles - {passage.title}):
                     if text not in question and text != passage.title:
                         yield Name(text, fit * value / _common(text, texts), passage)
-        if passage.title and not pairs(passage.title) <= worth.keys() and passage.title not in question:
-            yield Name(passage.title, 0.9 * _held(worth, f"{passage.title} {passage.text}") * placed, passage)
+        if passage.title and not pairs(passage.title) <= weights.keys() and passage.title not in question:
+            yield Name(passage.title, 0.9 * _held(weights, f"{passage.title} {passage.text}") * placed, passage)
 
 
-def _held(worth: Worth, text: str) -> float:
+def _held(weights: Worth, text: str) -> float:
     """The share of a question that a text has."""
-    return sum(worth[pair] for pair in worth.keys() & pairs(text)) / (sum(worth.values()) or 1.0)
+    return sum(weights[pair] for pair in weights.keys() & pairs(text)) / (sum(weights.values()) or 1.0)
 
 
-def _candidates(clause: str, asked: Worth, titles: set[str]) -> Iterator[tuple[str, float]]:
+def _candidates(clause: str, open_pairs: Worth, titles: set[str]) -> Iterator[tuple[str, float]]:
     """What may be a name in a clause, and what its writing makes it worth."""
     yield from ((title, _HEADED) for title in titles if title in clause)
     yield from ((name, _MARKED) for name in marked(clause))
     for stretch in stretches(clause):
-        for part in without(stretch, asked):
+        for part in without(stretch, open_pairs):
             likely = _PERSON.match(part) or _KINDS.search(part)
             yield part, _LIKELY if likely else _OTHER
 
 
 def _common(text: str, texts: Sequence[str]) -> float:
     """How common a text is among the passages found: 1 where one has it, a half more with each other one."""
-    return 1 + 0.5 * max(0, sum(text in one for one in texts) - 1)
+    return 1 + 0.5 * max(0, sum(text in text_of_other for text_of_other in texts) - 1)
 
 
 def _said(passage: Passage) -> list[str]:

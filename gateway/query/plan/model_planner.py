@@ -62,19 +62,19 @@ def told(question: str, findings: Sequence[Finding]) -> str:
     """What the model is told: the question, the searches so far, and the beginnings of the best passages."""
     lines = [f"Question: {question}", f"Searched for: {'; '.join(finding.query for finding in findings)}", "Found:"]
     for finding in findings:
-        for one in finding.ranked[:READ]:
-            text = " ".join(one.passage.text.split())[:LONGEST_READ]
-            lines.append(f"- {one.passage.title}: {text}")
+        for scored in finding.ranked[:READ]:
+            text = " ".join(scored.passage.text.split())[:LONGEST_READ]
+            lines.append(f"- {scored.passage.title}: {text}")
     return "\n".join(lines)
 
 
 def sensible(queries: Sequence[object], question: str, findings: Sequence[Finding]) -> tuple[str, ...]:
     """Queries of words that were asked or found: a search for anything else is made up."""
-    known = stems(content_words(f"{question}\n{told(question, findings)}"))
-    asked = {finding.query.casefold() for finding in findings}
-    kept = []
+    known_words = stems(content_words(f"{question}\n{told(question, findings)}"))
+    earlier = {finding.query.casefold() for finding in findings}
+    accepted = []
     for query in queries:
         words = stems(content_words(query)) if isinstance(query, str) else set()
-        if isinstance(query, str) and words and words <= known and query.casefold() not in asked:
-            kept.append(" ".join(query.split())[:LONGEST_QUERY])
-    return tuple(dict.fromkeys(kept))[:MOST_QUERIES]
+        if isinstance(query, str) and words and words <= known_words and query.casefold() not in earlier:
+            accepted.append(" ".join(query.split())[:LONGEST_QUERY])
+    return tuple(dict.fromkeys(accepted))[:MOST_QUERIES]

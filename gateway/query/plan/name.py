@@ -15,10 +15,10 @@ class Name:
     passage: Passage
 
 
-def best_first(found: Iterable[Name]) -> list[Name]:
+def best_first(candidates: Iterable[Name]) -> list[Name]:
     """Each name once, as where it fits best, and without those that fit nothing; longer names first among equals."""
     best: dict[str, Name] = {}
-    for name in found:
+    for name in candidates:
         key = name.text.casefold()
         if name.fit > 0 and (key not in best or best[key].fit < name.fit):
             best[key] = name

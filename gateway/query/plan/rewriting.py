@@ -28,7 +28,7 @@ SCHEMA = {
 class Rewriter(Protocol):
     """Makes a question stand alone."""
 
-    async def rewrite(self, question: str, past: Sequence[Exchange]) -> str:
+    async def rewrite(self, question: str, history: Sequence[Exchange]) -> str:
         """The question without need of what stood before it."""
         ...
 
@@ -36,9 +36,9 @@ class Rewriter(Protocol):
 class RuleRewriter:
     """Rewrites by rules."""
 
-    async def rewrite(self, question: str, past: Sequence[Exchange]) -> str:
+    async def rewrite(self, question: str, history: Sequence[Exchange]) -> str:
         """As ``standalone`` does."""
-        return standalone(question, past)
+        return standalone(question, history)
 
 
 class ModelRewriter:
@@ -47,27 +47,32 @@ class ModelRewriter:
     def __init__(self, structured: Structured) -> None:
         self._structured = structured
 
-    async def rewrite(self, question: str, past: Sequence[Exchange]) -> str:
+    async def rewrite(self, question: str, history: Sequence[Exchange]) -> str:
         """The model's question, or that of the rules."""
-        by_rules = standalone(question, past)
+        by_rules = standalone(question, history)
         if by_rules == question or len(question) > LONGEST:
             return by_rules
         try:
-            found = (await self._structured.ask(SYSTEM, told(question, past), SCHEMA))["question"]
+            rewritten = (await self._structured.ask(SYSTEM, told(question, history), SCHEMA))["question"]
         except (CiteMeshError, KeyError, TypeError) as error:
             log.warning("the model rewrote nothing: %s", error)
             return by_rules
-        return found.strip() if isinstance(found, str) and holds(found, question, past) else by_rules
+        return rewritten.strip() if isinstance(rewritten, str) and holds(rewritten, question, history) else by_rules
 
 
-def told(question: str, past: Sequence[Exchange]) -> str:
+def told(question: str, history: Sequence[Exchange]) -> str:
     """The conversation as the model reads it."""
-    lines = [f"Q: {one.question}\nA: {one.answer[:LONGEST_ANSWER]}" for one in past[-TURNS:]]
+    lines = [f"Q: {exchange.question}\nA: {exchange.answer[:LONGEST_ANSWER]}" for exchange in history[-TURNS:]]
     return "\n".join([*lines, f"Last question: {question}"])
 
 
-def holds(found: str, question: str, past: Sequence[Exchange]) -> bool:
+def holds(rewritten: str, question: str, history: Sequence[Exchange]) -> bool:
     """Whether a rewritten question keeps the question's words, adds some, and only from what was said."""
-    words, asked = stems(content_words(found)), stems(content_words(question))
-    said = stems(content_words(" ".join(f"{one.question} {one.answer}" for one in past)))
-    return bool(found.strip()) and asked <= words and bool(words - asked) and words <= asked | said
+    words, question_words = stems(content_words(rewritten)), stems(content_words(question))
+    history_words = stems(content_words(" ".join(f"{exchange.question} {exchange.answer}" for exchange in history)))
+    return (
+        bool(rewritten.strip())
+        and question_words <= words
+        and bool(words - question_words)
+        and words <= question_words | history_words
+    )

@@ -48,18 +48,18 @@ READ = 2000
 """Characters of an earlier answer that are read."""
 
 
-def standalone(question: str, past: Sequence[Exchange]) -> str:
+def standalone(question: str, history: Sequence[Exchange]) -> str:
     """The question without need of what stood before it; the same text where it needs nothing."""
-    if not past or len(question) > LONGEST:
+    if not history or len(question) > LONGEST:
         return question
-    last = past[-1]
+    last = history[-1]
     if (swapped := _swapped(question)) is not None:
         return _with(last.question, swapped)
     if joined := _AND.match(question):
         question = joined["rest"][:1].upper() + joined["rest"][1:]
     if not content_words(question) and not names(question):
         return f"{last.question} {question}"
-    return _resolved(question, past)
+    return _resolved(question, history)
 
 
 def _swapped(question: str) -> str | None:
@@ -82,32 +82,36 @@ def _asks(text: str) -> bool:
 def _with(question: str, name: str) -> str:
     """The question about another name: in the place of its own one where it has just one, else behind it."""
     bare = re.sub(r"^(?:the|a|an)\s+", "", name, flags=re.I)
-    known = names(question)
-    swapped = known if len(known) == 1 and names(f"x {name}") else [one for one in known if _alike(one, bare)]
+    question_names = names(question)
+    swapped = (
+        question_names
+        if len(question_names) == 1 and names(f"x {name}")
+        else [other_name for other_name in question_names if _alike(other_name, bare)]
+    )
     if swapped:
         return question.replace(swapped[0], bare, 1)
     joint = "，" if is_chinese(question) else ", "
     return f"{question.rstrip('?？.。! ')}{joint}{name}{'？' if is_chinese(question) else '?'}"
 
 
-def _alike(one: str, other: str) -> bool:
+def _alike(first: str, other: str) -> bool:
     """Whether two names end alike, as those of two things of one kind do."""
     if is_chinese(other):
-        return one[-2:] == other[-2:]
-    return one.split()[-1].casefold() == other.split()[-1].casefold()
+        return first[-2:] == other[-2:]
+    return first.split()[-1].casefold() == other.split()[-1].casefold()
 
 
-def _resolved(question: str, past: Sequence[Exchange]) -> str:
+def _resolved(question: str, history: Sequence[Exchange]) -> str:
     pattern = _CHINESE if is_chinese(question) else _PERSON if _PERSON.search(question) else _THING
-    found = pattern.search(question)
-    if found is None or _explained(question[: found.start()], question[found.end() :]):
+    match = pattern.search(question)
+    if match is None or _explained(question[: match.start()], question[match.end() :]):
         return question
-    name = antecedent(past, person=pattern is _PERSON)
+    name = antecedent(history, person=pattern is _PERSON)
     if not name or name.casefold() in question.casefold():
         return question
-    owned = found.group().lower() in _OWNING or (found.group().lower() == "her" and _owns(question[found.end() :]))
-    put = f"{name}'s" if owned else f"{name}的" if found.group() == "其" else name
-    return question[: found.start()] + put + question[found.end() :]
+    owned = match.group().lower() in _OWNING or (match.group().lower() == "her" and _owns(question[match.end() :]))
+    put = f"{name}'s" if owned else f"{name}的" if match.group() == "其" else name
+    return question[: match.start()] + put + question[match.end() :]
 
 
 def _explained(before: str, after: str) -> bool:
@@ -121,29 +125,33 @@ def _owns(after: str) -> bool:
     return bool(re.match(r"\s+\w", after))
 
 
-def antecedent(past: Sequence[Exchange], person: bool) -> str:
+def antecedent(history: Sequence[Exchange], person: bool) -> str:
     """What a pronoun means: what the last question asked for, else what it was about; empty where nothing is found."""
-    for exchange in reversed(past):
-        asked = names(exchange.question[:READ])
+    for exchange in reversed(history):
+        question_names = names(exchange.question[:READ])
         answered = [name for name in names(f"x {exchange.answer[:READ]}") if not _within(name, exchange.question)]
-        named = (person or _FOR_A_NAME.match(exchange.question)) and _short(exchange.answer)
-        order = [*answered, *asked] if named else [*asked, *answered]
+        answer_name = (person or _FOR_A_NAME.match(exchange.question)) and _short(exchange.answer)
+        order = [*answered, *question_names] if answer_name else [*question_names, *answered]
         if fitting := [name for name in order if not _is_date(name)]:
             return fitting[0]
-    return _subject(past[-1].question[:READ])
+    return _subject(history[-1].question[:READ])
 
 
-def hints(question: str, made: str, past: Sequence[Exchange]) -> tuple[str, ...]:
+def hints(question: str, standing_alone: str, history: Sequence[Exchange]) -> tuple[str, ...]:
     """Names of the last answer that a completed question may mean as well: a search should look for them too.
 
     Args:
         question: as it was asked.
-        made: as it was completed.
+        standing_alone: as it was completed.
     """
-    if not past or made == question or _swapped(question) is not None:
+    if not history or standing_alone == question or _swapped(question) is not None:
         return ()
-    found = names(f"x {past[-1].answer[:READ]}")
-    new = [one for one in found if not _is_date(one) and not _within(one, f"{past[-1].question}\n{made}")]
+    answer_names = names(f"x {history[-1].answer[:READ]}")
+    new = [
+        candidate
+        for candidate in answer_names
+        if not _is_date(candidate) and not _within(candidate, f"{history[-1].question}\n{standing_alone}")
+    ]
     return tuple(new[:MOST_HINTS])
 
 
@@ -162,13 +170,13 @@ def _within(name: str, text: str) -> bool:
 
 def _subject(question: str) -> str:
     """Of a question without names, its longest run of telling words, without the verb that "does" leaves at its end."""
-    known = set(content_words(question))
+    question_words = set(content_words(question))
     words = re.findall(r"[^\W_]+(?:['’-][^\W_]+)*", question)
-    if _DOES & {word.lower() for word in words} and len(words) > 1 and words[-2].lower() in known:
+    if _DOES & {word.lower() for word in words} and len(words) > 1 and words[-2].lower() in question_words:
         words.pop()
     runs: list[list[str]] = [[]]
     for before, word in pairwise(["", *words]):
-        if word.lower() not in known:
+        if word.lower() not in question_words:
             runs.append([])
         elif not runs[-1] and before.lower() == "the":
             runs[-1] += [before, word]

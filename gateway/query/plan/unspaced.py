@@ -51,10 +51,10 @@ def asks(text: str) -> bool:
 
 def pairs(text: str) -> set[str]:
     """What a text is told by: pairs of characters of its words, and its Latin words and numbers."""
-    found = {word.lower() for word in re.findall(r"[A-Za-z0-9][\w.+-]*", text)}
+    pieces = {word.lower() for word in re.findall(r"[A-Za-z0-9][\w.+-]*", text)}
     for piece in _pieces(text):
-        found.update(one + two for one, two in pairwise(piece))
-    return found | set(_ENDED.findall(text))
+        pieces.update(first + two for first, two in pairwise(piece))
+    return pieces | set(_ENDED.findall(text))
 
 
 def asked_pairs(question: str) -> set[str]:
@@ -69,8 +69,8 @@ def clauses(sentence: str) -> list[str]:
 
 def marked(text: str) -> list[str]:
     """Names that their writing shows: quoted, in Latin letters or in Katakana."""
-    found = [*QUOTED.findall(text), *_LATIN.findall(text), *_KATAKANA.findall(text)]
-    return [name for name in dict.fromkeys(found) if len(name) > 1]
+    names = [*QUOTED.findall(text), *_LATIN.findall(text), *_KATAKANA.findall(text)]
+    return [name for name in dict.fromkeys(names) if len(name) > 1]
 
 
 def stretches(text: str) -> list[str]:
@@ -78,9 +78,9 @@ def stretches(text: str) -> list[str]:
     return [piece for piece in dict.fromkeys(_pieces(text)) if 2 <= len(piece) <= LONGEST_NAME]
 
 
-def without(text: str, known: Container[str]) -> list[str]:
+def without(text: str, excluded: Container[str]) -> list[str]:
     """The parts of a text that no known pair covers."""
-    covered = {at + step for at in range(len(text) - 1) if text[at : at + 2] in known for step in (0, 1)}
+    covered = {at + step for at in range(len(text) - 1) if text[at : at + 2] in excluded for step in (0, 1)}
     parts = "".join(" " if at in covered else char for at, char in enumerate(text)).split()
     return [part for part in parts if len(part) > 1]
 

@@ -117,9 +117,9 @@ class Gatherer:
         with record.steps.step("rerank", hop) as span:
             pairs = zip(queries, results, strict=True)
             rankings = await asyncio.gather(*(self._order(query, result) for query, result in pairs))
-            judged = all(ranking.judged for ranking in rankings)
-            span.set_attribute("citemesh.judged", judged)
-        if not judged:
+            all_judged = all(ranking.judged for ranking in rankings)
+            span.set_attribute("citemesh.judged", all_judged)
+        if not all_judged:
             record.note("not_ranked")
         return [ranking.passages for ranking in rankings]
 

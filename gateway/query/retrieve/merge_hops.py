@@ -22,6 +22,6 @@ def merged(findings: Sequence[Finding]) -> tuple[Scored, ...]:
     while any(queues):
         order += [queue.pop(0) for queue in queues if queue]
     unique: dict[tuple[str, str], Scored] = {}
-    for one in order:
-        unique.setdefault((one.passage.collection, one.passage.chunk_id), one)
+    for scored in order:
+        unique.setdefault((scored.passage.collection, scored.passage.chunk_id), scored)
     return tuple(unique.values())

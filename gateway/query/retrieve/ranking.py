@@ -53,12 +53,12 @@ class Ranker:
             return Ranking(tuple(without_overlaps(by_search(passages))), True)
         try:
             async with asyncio.timeout(self._limits.rank_s):
-                scored, judged = await self._judge(query, passages), True
+                scored, by_model = await self._judge(query, passages), True
         except (CiteMeshError, TimeoutError) as error:
             log.warning("the reranker can't judge: %s", error)
             self._judges.forget()
-            scored, judged = [Scored(passage, passage.fused) for passage in passages], False
-        return Ranking(tuple(without_overlaps(scored)), judged)
+            scored, by_model = [Scored(passage, passage.fused) for passage in passages], False
+        return Ranking(tuple(without_overlaps(scored)), by_model)
 
     async def _judge(self, query: str, passages: Sequence[Passage]) -> list[Scored]:
         # By place, not by chunk: two collections may hold the same chunk.
@@ -68,7 +68,11 @@ class Ranker:
         ]
         ranked = await self._reranker.rerank(query, bounded(candidates))
         by_id = {str(at): passage for at, passage in enumerate(passages)}
-        return [Scored(by_id[one.id], one.score) for one in ranked if one.id in by_id]
+        return [
+            Scored(by_id[judged_passage.id], judged_passage.score)
+            for judged_passage in ranked
+            if judged_passage.id in by_id
+        ]
 
 
 def by_search(passages: Sequence[Passage]) -> list[Scored]:
@@ -81,16 +85,16 @@ def by_search(passages: Sequence[Passage]) -> list[Scored]:
 
 def without_overlaps(scored: Sequence[Scored]) -> list[Scored]:
     """Leaves out a passage of which a better one of the same document holds more than half."""
-    kept: list[Scored] = []
-    for one in scored:
-        if not any(_repeats(one.passage, other.passage) for other in kept):
-            kept.append(one)
-    return kept
+    passages: list[Scored] = []
+    for candidate in scored:
+        if not any(_repeats(candidate.passage, other.passage) for other in passages):
+            passages.append(candidate)
+    return passages
 
 
-def _repeats(one: Passage, other: Passage) -> bool:
-    if (one.collection, one.document_id) != (other.collection, other.document_id):
+def _repeats(first: Passage, other: Passage) -> bool:
+    if (first.collection, first.document_id) != (other.collection, other.document_id):
         return False
-    mine, theirs = one.location.span, other.location.span
-    shared = min(mine.end, theirs.end) - max(mine.start, theirs.start)
-    return 2 * shared > mine.end - mine.start
+    first_span, other_span = first.location.span, other.location.span
+    shared = min(first_span.end, other_span.end) - max(first_span.start, other_span.start)
+    return 2 * shared > first_span.end - first_span.start

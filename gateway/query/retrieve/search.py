@@ -44,7 +44,7 @@ class Searcher:
         Raises NotFound for an unknown collection, Unavailable where search is down.
         """
         names = collections(question)
-        asked = Search(
+        request = Search(
             query,
             top_k=top_k,
             mode=mode,
@@ -53,7 +53,7 @@ class Searcher:
             with_token_vectors=vectors_of is not None,
             token_vectors_of=vectors_of or 0,
         )
-        answers = await self._together([replace(asked, collection=name) for name in names])
+        answers = await self._together([replace(request, collection=name) for name in names])
         notices = dict.fromkeys(chain.from_iterable(answer.notices for answer in answers))
         sequences = tuple((name, answer.sequence) for name, answer in zip(names, answers, strict=True))
         return SearchResult(tuple(merged(answers)[:top_k]), sequences, tuple(notices))
