@@ -84,7 +84,7 @@ def build(ways: Ways, bounds: HttpBounds, origins: Sequence[str] = ()) -> Starle
         ClientDisconnect: on_gone,
         Exception: shapes.on_error,
     }
-    own = [Route("/healthz", health.live), Route("/readyz", health.ready)]
+    health_routes = [Route("/healthz", health.live), Route("/readyz", health.ready)]
     middleware = [Middleware(HttpCallContext, shape_of=shapes.of)]
     if origins:
         # The sidecar says the same before its policy; this is for a gateway without one.
@@ -97,7 +97,7 @@ def build(ways: Ways, bounds: HttpBounds, origins: Sequence[str] = ()) -> Starle
             max_age=600,
         )
         middleware.insert(0, cors)
-    return Starlette(routes=[*routes(declared), *own], exception_handlers=handlers, middleware=middleware)  # type: ignore[arg-type]  # handlers by class
+    return Starlette(routes=[*routes(declared), *health_routes], exception_handlers=handlers, middleware=middleware)  # type: ignore[arg-type]  # handlers by class
 
 
 def endpoints(ways: Ways, bounds: HttpBounds) -> list[Endpoint]:
@@ -117,7 +117,7 @@ def endpoints(ways: Ways, bounds: HttpBounds) -> list[Endpoint]:
         OllamaEmbeddingsApi(ways.embedder, bounds),
         WebPage(),
     ]
-    declared = [one for api in apis for one in api.endpoints()]
+    declared = [endpoint for api in apis for endpoint in api.endpoints()]
     return [*declared, *OpenApi(declared).endpoints()]
 
 
@@ -125,7 +125,7 @@ class Shapes:
     """Tells errors in the shape that the clients of a path know."""
 
     def __init__(self, declared: Sequence[Endpoint]) -> None:
-        self._exact = {one.path: one.shape for one in declared}
+        self._exact = {endpoint.path: endpoint.shape for endpoint in declared}
 
     async def on_error(self, request: Request, error: Exception) -> Response:
         """An error as JSON."""
@@ -139,12 +139,12 @@ class Shapes:
 
     def of(self, path: str) -> Shape:
         """The shape of a path."""
-        others = (shape for prefix, shape in SHAPES if path.startswith(prefix))
-        return self._exact.get(path) or next(others, Problem.native)
+        by_prefix = (shape for prefix, shape in SHAPES if path.startswith(prefix))
+        return self._exact.get(path) or next(by_prefix, Problem.native)
 
-    def _response(self, request: Request, told: Problem, headers: object = None) -> Response:
+    def _response(self, request: Request, fault: Problem, headers: object = None) -> Response:
         extra = dict(headers) if isinstance(headers, dict) else {}
-        return JSONResponse(self.of(request.url.path)(told), told.status, told.headers | extra)
+        return JSONResponse(self.of(request.url.path)(fault), fault.status, fault.headers | extra)
 
 
 async def on_gone(request: Request, error: ClientDisconnect) -> Response:

@@ -43,39 +43,49 @@ def page(description: dict[str, Any]) -> str:
 
 def _tag(name: str, paths: dict[str, Any]) -> str:
     operations = [
-        _operation(path, method, one)
+        _operation(path, method, operation)
         for path, methods in paths.items()
-        for method, one in methods.items()
-        if name in one["tags"]
+        for method, operation in methods.items()
+        if name in operation["tags"]
     ]
     return f"<section><h2>{escape(name)}</h2>{''.join(operations)}</section>"
 
 
-def _operation(path: str, method: str, one: dict[str, Any]) -> str:
-    parts = [_parameters(one.get("parameters", [])), _bodies(one.get("requestBody", {})), _answers(one["responses"])]
+def _operation(path: str, method: str, operation: dict[str, Any]) -> str:
+    parts = [
+        _parameters(operation.get("parameters", [])),
+        _bodies(operation.get("requestBody", {})),
+        _answers(operation["responses"]),
+    ]
     return (
-        f'<details id="{escape(one["operationId"])}"><summary><span class="method">{escape(method.upper())}</span> '
-        f"<code>{escape(path)}</code> — {_prose(one['summary'])}</summary>{''.join(parts)}</details>"
+        f'<details id="{escape(operation["operationId"])}"><summary><span class="method">{escape(method.upper())}</span> '
+        f"<code>{escape(path)}</code> — {_prose(operation['summary'])}</summary>{''.join(parts)}</details>"
     )
 
 
 def _parameters(parameters: list[dict[str, Any]]) -> str:
     rows = [
-        (one["name"], one["in"], one["schema"], one.get("description", ""), one.get("required", False))
-        for one in parameters
+        (
+            parameter["name"],
+            parameter["in"],
+            parameter["schema"],
+            parameter.get("description", ""),
+            parameter.get("required", False),
+        )
+        for parameter in parameters
     ]
     return _table("Parameters", [_row(*row) for row in rows])
 
 
 def _bodies(body: dict[str, Any]) -> str:
-    return "".join(_body(kind, one["schema"]) for kind, one in body.get("content", {}).items())
+    return "".join(_body(kind, content["schema"]) for kind, content in body.get("content", {}).items())
 
 
 def _body(kind: str, schema: dict[str, Any]) -> str:
     required = schema.get("required", [])
     rows = [
-        _row(name, "", one, one.get("description", ""), name in required)
-        for name, one in schema.get("properties", {}).items()
+        _row(name, "", schema_of_field, schema_of_field.get("description", ""), name in required)
+        for name, schema_of_field in schema.get("properties", {}).items()
     ]
     title = f"Body, <code>{escape(kind)}</code>"
     return _table(title, rows) if rows else f"<h3>{title}</h3><p>The document's bytes.</p>"
@@ -83,22 +93,22 @@ def _body(kind: str, schema: dict[str, Any]) -> str:
 
 def _answers(responses: dict[str, Any]) -> str:
     rows = []
-    for status, one in responses.items():
-        kinds = " ".join(f"<code>{escape(kind)}</code>" for kind in one.get("content", {}))
-        rows.append(f"<tr><td>{escape(status)}</td><td>{kinds}</td><td>{_prose(one['description'])}</td></tr>")
+    for status, response in responses.items():
+        kinds = " ".join(f"<code>{escape(kind)}</code>" for kind in response.get("content", {}))
+        rows.append(f"<tr><td>{escape(status)}</td><td>{kinds}</td><td>{_prose(response['description'])}</td></tr>")
     return _table("Answers", rows)
 
 
-def _row(name: str, where: str, schema: dict[str, Any], about: str, required: bool) -> str:
+def _row(name: str, place: str, schema: dict[str, Any], about: str, required: bool) -> str:
     kind = schema.get("type") or ("one of several" if "oneOf" in schema else "any")
     inner = schema.get("properties")
     more = f"<pre>{escape(json.dumps(_short(inner), indent=2, ensure_ascii=False))}</pre>" if inner else ""
-    told = " ".join(filter(None, [str(kind), where, "required" if required else ""]))
-    return f"<tr><td><code>{escape(name)}</code></td><td>{escape(told)}</td><td>{_prose(about)}{more}</td></tr>"
+    facts = " ".join(filter(None, [str(kind), place, "required" if required else ""]))
+    return f"<tr><td><code>{escape(name)}</code></td><td>{escape(facts)}</td><td>{_prose(about)}{more}</td></tr>"
 
 
 def _short(properties: dict[str, Any]) -> dict[str, str]:
-    return {name: str(one.get("description", one.get("type", ""))) for name, one in properties.items()}
+    return {name: str(schema.get("description", schema.get("type", ""))) for name, schema in properties.items()}
 
 
 def _table(title: str, rows: list[str]) -> str:

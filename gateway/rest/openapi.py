@@ -41,10 +41,10 @@ class OpenApi:
 
     def endpoints(self) -> list[Endpoint]:
         """Its own."""
-        api, told = "Description", Problem.native
+        api, shape = "Description", Problem.native
         return [
-            Endpoint("GET", "/openapi.json", self.json, api, told, "This description, as OpenAPI 3.1."),
-            Endpoint("GET", "/docs", self.page, api, told, "This description, as a page.", answers=("text/html",)),
+            Endpoint("GET", "/openapi.json", self.json, api, shape, "This description, as OpenAPI 3.1."),
+            Endpoint("GET", "/docs", self.page, api, shape, "This description, as a page.", answers=("text/html",)),
         ]
 
     async def json(self, request: Request) -> Response:
@@ -59,12 +59,12 @@ class OpenApi:
 def described(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """The endpoints as an OpenAPI document."""
     paths: dict[str, dict[str, Any]] = {}
-    for one in endpoints:
-        paths.setdefault(_PARAMETER.sub(r"{\1}", one.path), {})[one.method.lower()] = _operation(one)
+    for endpoint in endpoints:
+        paths.setdefault(_PARAMETER.sub(r"{\1}", endpoint.path), {})[endpoint.method.lower()] = _operation(endpoint)
     return {
         "openapi": "3.1.0",
         "info": {"title": "CiteMesh", "version": own_version(), "description": ABOUT},
-        "tags": [{"name": api} for api in dict.fromkeys(one.api for one in endpoints)],
+        "tags": [{"name": api} for api in dict.fromkeys(endpoint.api for endpoint in endpoints)],
         "security": [{"bearer": []}, {"key": []}],
         "components": {
             "securitySchemes": {
@@ -76,23 +76,26 @@ def described(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     }
 
 
-def _operation(one: Endpoint) -> dict[str, Any]:
-    found: dict[str, Any] = {"tags": [one.api], "summary": one.summary, "operationId": _name(one)}
-    if parameters := [*_in_path(one.path), *_in_query(one.query)]:
-        found["parameters"] = parameters
-    if content := _content(one):
-        found["requestBody"] = {"required": True, "content": content}
-    answers: dict[str, Any] = {} if one.status == 204 else {"content": {kind: {} for kind in one.answers}}
-    found["responses"] = {str(one.status): {"description": one.answer or one.summary} | answers, **ERRORS}
-    return found
+def _operation(endpoint: Endpoint) -> dict[str, Any]:
+    operation: dict[str, Any] = {"tags": [endpoint.api], "summary": endpoint.summary, "operationId": _name(endpoint)}
+    if parameters := [*_in_path(endpoint.path), *_in_query(endpoint.query)]:
+        operation["parameters"] = parameters
+    if content := _content(endpoint):
+        operation["requestBody"] = {"required": True, "content": content}
+    answers: dict[str, Any] = {} if endpoint.status == 204 else {"content": {kind: {} for kind in endpoint.answers}}
+    operation["responses"] = {
+        str(endpoint.status): {"description": endpoint.answer or endpoint.summary} | answers,
+        **ERRORS,
+    }
+    return operation
 
 
-def _content(one: Endpoint) -> dict[str, Any]:
+def _content(endpoint: Endpoint) -> dict[str, Any]:
     content: dict[str, Any] = {}
-    if one.body is not None:
-        content[JSON] = {"schema": one.body.schema()}
-    if one.form is not None:
-        content["multipart/form-data"] = {"schema": one.form.schema()}
+    if endpoint.body is not None:
+        content[JSON] = {"schema": endpoint.body.schema()}
+    if endpoint.form is not None:
+        content["multipart/form-data"] = {"schema": endpoint.form.schema()}
         content["*/*"] = {"schema": {"type": "string", "format": "binary"}}
     return content
 
@@ -111,13 +114,13 @@ def _in_query(fields: Fields) -> list[dict[str, Any]]:
             "name": name,
             "in": "query",
             "required": name in schema.get("required", []),
-            "description": one.get("description", ""),
-            "schema": {key: value for key, value in one.items() if key != "description"},
+            "description": schema_of_field.get("description", ""),
+            "schema": {key: value for key, value in schema_of_field.items() if key != "description"},
         }
-        for name, one in schema["properties"].items()
+        for name, schema_of_field in schema["properties"].items()
     ]
 
 
-def _name(one: Endpoint) -> str:
-    words = re.findall(r"\w+", _PARAMETER.sub(r"by \1", one.path))
-    return "_".join([one.method.lower(), *words])
+def _name(endpoint: Endpoint) -> str:
+    words = re.findall(r"\w+", _PARAMETER.sub(r"by \1", endpoint.path))
+    return "_".join([endpoint.method.lower(), *words])

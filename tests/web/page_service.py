@@ -36,7 +36,7 @@ class Site:
     """A running page: its address, the fakes behind it, and a client of the documents."""
 
     address: str
-    service_names: fakes.Mesh
+    services: fakes.Mesh
     client: Mesh
     browser: Browser
     faults: list[str] = field(default_factory=list)
@@ -80,13 +80,13 @@ async def site(folder: Path, **settings: Any) -> AsyncIterator[Site]:
     port = free_port()
     try:
         async with Mesh({"retrieval": chosen.address}) as mesh, async_playwright() as playwright:
-            service_names = fakes.Mesh(retrieval=mesh.retrieval)  # type: ignore[arg-type]  # the real client in the fake's place
+            services = fakes.Mesh(retrieval=mesh.retrieval)  # type: ignore[arg-type]  # the real client in the fake's place
             beside = Neighbours(documents=mesh.documents, collections=mesh.collections, retrieval=mesh.retrieval)
-            async with gateway(service_names, beside, http_listen=f"127.0.0.1:{port}", **settings):
+            async with gateway(services, beside, http_listen=f"127.0.0.1:{port}", **settings):
                 browser = await playwright.chromium.launch(
                     executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-dev-shm-usage"]
                 )
-                running = Site(f"http://127.0.0.1:{port}/", service_names, mesh, browser)
+                running = Site(f"http://127.0.0.1:{port}/", services, mesh, browser)
                 yield running
                 await browser.close()
                 assert not running.faults, running.faults

@@ -24,14 +24,14 @@ def diverse(ranked: Sequence[Scored], most: int) -> tuple[Scored, ...]:
     late: list[Scored] = []
     shingles: list[set[Hashable]] = []
     for at, scored in enumerate(candidates):
-        mine = _shingles(scored.passage.text)
-        if any(_alike(mine, other) for other in shingles) or _one_too_many(
+        own_shingles = _shingles(scored.passage.text)
+        if any(_alike(own_shingles, other) for other in shingles) or _one_too_many(
             scored, passages, candidates[at + 1 :], most
         ):
             late.append(scored)
         else:
             passages.append(scored)
-            shingles.append(mine)
+            shingles.append(own_shingles)
     return (*passages, *late, *rest)
 
 

@@ -125,7 +125,9 @@ def numbered(sources: Sequence[Source]) -> tuple[Source, ...]:
     numbers: dict[tuple[str, str], int] = {}
     for source in sources:
         numbers.setdefault((source.collection, source.document_id), len(numbers) + 1)
-    return tuple(_with_number(one, numbers[one.collection, one.document_id]) for one in sources)
+    return tuple(
+        _with_number(unnumbered, numbers[unnumbered.collection, unnumbered.document_id]) for unnumbered in sources
+    )
 
 
 def documents(sources: Sequence[Source]) -> tuple[Source, ...]:

@@ -79,8 +79,8 @@ def by_search(passages: Sequence[Passage]) -> list[Scored]:
     """Passages as a reranker without a share orders them: by the search's scores, moved to 0..1, ties as they come."""
     scores = [passage.fused for passage in passages]
     low, spread = min(scores, default=0.0), max(scores, default=0.0) - min(scores, default=0.0)
-    scored = [Scored(one, (one.fused - low) / spread if spread > 0 else 1.0) for one in passages]
-    return sorted(scored, key=lambda one: -one.score)
+    scored = [Scored(candidate, (candidate.fused - low) / spread if spread > 0 else 1.0) for candidate in passages]
+    return sorted(scored, key=lambda candidate: -candidate.score)
 
 
 def without_overlaps(scored: Sequence[Scored]) -> list[Scored]:

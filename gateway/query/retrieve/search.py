@@ -95,4 +95,6 @@ def merged(answers: Sequence[SearchAnswer]) -> list[Passage]:
     """Passages by rank: scores of different collections don't compare. Each chunk of a document stands once."""
     ranks = zip_longest(*(answer.passages for answer in answers))
     passages = [passage for rank in ranks for passage in rank if passage is not None]
-    return list({(one.collection, one.chunk_id): one for one in reversed(passages)}.values())[::-1]
+    return list(
+        {(each_passage.collection, each_passage.chunk_id): each_passage for each_passage in reversed(passages)}.values()
+    )[::-1]

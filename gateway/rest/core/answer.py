@@ -37,8 +37,10 @@ class Answer:
             case DeltaEvent():
                 self.text += event.text
             case SourcesEvent():
-                known = {one.chunk_id for one in self.sources}
-                self.sources += tuple(one for one in event.sources if one.chunk_id not in known)
+                chunk_ids = {source_passage.chunk_id for source_passage in self.sources}
+                self.sources += tuple(
+                    source_passage for source_passage in event.sources if source_passage.chunk_id not in chunk_ids
+                )
             case CitationEvent():
                 self.sentences.append(event)
             case FollowUpsEvent():
@@ -61,8 +63,11 @@ class Answer:
 def listed(answer: Answer, all_sources: bool) -> list[dict[str, Any]]:
     """The sources that an answer cites, by their numbers; all that it was given where they are asked for."""
     cited = answer.ended.cited
-    found = [source(one) | {"cited": one.number in cited} for one in documents(answer.sources)]
-    return [one for one in found if all_sources or one["cited"]]
+    rows = [
+        source(document_source) | {"cited": document_source.number in cited}
+        for document_source in documents(answer.sources)
+    ]
+    return [document_source for document_source in rows if all_sources or document_source["cited"]]
 
 
 async def gather(events: AsyncGenerator[AskEvent]) -> Answer:

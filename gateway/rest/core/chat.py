@@ -9,9 +9,9 @@ MESSAGES_SCHEMA = {"type": "array", "items": {"type": "object"}}
 FORMAT_TYPES = ("", "text")
 
 
-def only_text(field: str, asked: dict[str, Any]) -> None:
+def only_text(field: str, response_format: dict[str, Any]) -> None:
     """Raises InvalidInput where another form than text is asked for: an answer here is cited prose."""
-    kind = asked.get("type") or ""
+    kind = response_format.get("type") or ""
     if kind not in FORMAT_TYPES:
         raise InvalidInput(f"{field}.type", f"{str(kind)[:40]!r} is not supported", "answers are cited text: use text")
 

@@ -33,9 +33,9 @@ class HttpCallContext:
         try:
             context = call_context.from_headers(headers, timeout_s(headers))
         except InvalidInput as error:
-            told = problem(error)
-            body = self._shape_of(scope["path"])(told)
-            return await JSONResponse(body, told.status)(scope, receive, send)
+            fault = problem(error)
+            body = self._shape_of(scope["path"])(fault)
+            return await JSONResponse(body, fault.status)(scope, receive, send)
         with call_context.calling(context):
             return await self._traced(scope, receive, send, headers)
 

@@ -54,6 +54,6 @@ def _check(answer: Embedded, model: str, dimensions: int) -> None:
     """Raises InvalidInput where the vectors are not those that were asked for."""
     if model.removesuffix(":latest") not in ("", "citemesh", answer.model):
         raise InvalidInput("model", f"{model[:80]!r} is not loaded", f"use {answer.model}")
-    own = len(answer.vectors[0])
-    if dimensions not in (0, own):
-        raise InvalidInput("dimensions", f"is {dimensions}", f"leave it out: the model makes {own}")
+    dimension = len(answer.vectors[0])
+    if dimensions not in (0, dimension):
+        raise InvalidInput("dimensions", f"is {dimensions}", f"leave it out: the model makes {dimension}")

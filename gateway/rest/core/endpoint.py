@@ -78,8 +78,8 @@ class Endpoint:
 def routes(endpoints: Sequence[Endpoint]) -> list[Route]:
     """The routes of the endpoints, in their order; methods of one path share a route, so that others are refused."""
     by_path: dict[str, dict[str, Handler]] = {}
-    for one in endpoints:
-        by_path.setdefault(one.path, {})[one.method] = one.handler
+    for endpoint in endpoints:
+        by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint.handler
     return [Route(path, _by_method(handlers), methods=list(handlers)) for path, handlers in by_path.items()]
 
 

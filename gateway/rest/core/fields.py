@@ -40,18 +40,18 @@ class Fields:
     """A table of fields. Its methods declare one each; ``more`` are tables whose fields it has too."""
 
     def __init__(self, *more: "Fields") -> None:
-        self._all: dict[str, Field[Any]] = {name: field for one in more for name, field in one._all.items()}
-        self._unused: dict[str, str] = {name: about for one in more for name, about in one._unused.items()}
+        self._all: dict[str, Field[Any]] = {name: field for parent in more for name, field in parent._all.items()}
+        self._unused: dict[str, str] = {name: about for parent in more for name, about in parent._unused.items()}
 
     def text(self, name: str, about: str, one_of: tuple[str, ...] = (), required: bool = False) -> Field[str]:
         """A text, "" where absent."""
         schema = {"type": "string"} | ({"enum": list(one_of)} if one_of else {})
 
         def read(field: str, value: Any) -> str:
-            found = as_kind(field, value, str)
-            if one_of and found not in one_of:
-                raise InvalidInput(field, f"is {found[:40]!r}", f"use {' or '.join(one_of)}")
-            return found
+            text = as_kind(field, value, str)
+            if one_of and text not in one_of:
+                raise InvalidInput(field, f"is {text[:40]!r}", f"use {' or '.join(one_of)}")
+            return text
 
         return self._add(Field(name, "", about, schema, read, required))
 
@@ -100,10 +100,10 @@ class Fields:
 
     def schema(self) -> dict[str, Any]:
         """The table as a JSON Schema."""
-        known = {field.name: field.schema | {"description": field.about} for field in self._all.values()}
+        properties = {field.name: field.schema | {"description": field.about} for field in self._all.values()}
         unused = {name: {"description": f"Not used: {about}"} for name, about in self._unused.items()}
         required = [field.name for field in self._all.values() if field.required]
-        return {"type": "object", "properties": known | unused} | ({"required": required} if required else {})
+        return {"type": "object", "properties": properties | unused} | ({"required": required} if required else {})
 
     def from_texts(self, texts: Mapping[str, str]) -> dict[str, Any]:
         """Values of a query string or a form, where all is text, by the kinds of their fields."""
@@ -116,7 +116,7 @@ class Fields:
 
 def texts_of(field: str, value: Any) -> tuple[str, ...]:
     """A list of texts. Raises InvalidInput for anything else."""
-    return tuple(as_kind(f"{field}[{at}]", one, str) for at, one in enumerate(as_kind(field, value, list)))
+    return tuple(as_kind(f"{field}[{at}]", item, str) for at, item in enumerate(as_kind(field, value, list)))
 
 
 def _typed(field: Field[Any], text: str) -> Any:

@@ -38,7 +38,7 @@ def has_url(source: Source) -> bool:
 
 def by_number(sources: Sequence[Source]) -> list[Source]:
     """One source a document, so that the one of number n is at n - 1."""
-    found = sorted(documents(sources), key=lambda one: one.number)
-    if [one.number for one in found] != list(range(1, len(found) + 1)):
-        raise ValueError(f"the sources are not numbered from 1: {[one.number for one in found]}")
-    return found
+    ordered = sorted(documents(sources), key=lambda source: source.number)
+    if [source.number for source in ordered] != list(range(1, len(ordered) + 1)):
+        raise ValueError(f"the sources are not numbered from 1: {[source.number for source in ordered]}")
+    return ordered

@@ -5,16 +5,16 @@ from typing import Any
 from citemesh.client.types import Citation, CitationEvent, DoneEvent, Location, Source, Span
 
 
-def source(one: Source) -> dict[str, Any]:
+def source(value: Source) -> dict[str, Any]:
     """A source; its quote is the passage's text, at its span in the document."""
-    known = {"number": one.number, "title": one.title, "url": one.uri, "chunk_id": one.chunk_id}
-    known["published_at"] = one.published_at.isoformat() if one.published_at else None
-    return known | place(one.document_id, one.collection, one.location, one.text, one.score)
+    entry = {"number": value.number, "title": value.title, "url": value.uri, "chunk_id": value.chunk_id}
+    entry["published_at"] = value.published_at.isoformat() if value.published_at else None
+    return entry | place(value.document_id, value.collection, value.location, value.text, value.score)
 
 
 def sentence(event: CitationEvent) -> dict[str, Any]:
     """A sentence (span in the text without markers) and what supports it."""
-    cited = [_citation(one) for one in event.citations]
+    cited = [_citation(citation) for citation in event.citations]
     return {"sentence": span(event.sentence), "supported": event.supported, "citations": cited}
 
 
@@ -56,10 +56,12 @@ def span(value: Span) -> dict[str, int]:
     return {"start": value.start, "end": value.end}
 
 
-def _citation(one: Citation) -> dict[str, Any]:
-    return {"number": one.number} | place(one.document_id, one.collection, one.location, one.quote, one.score)
+def _citation(citation: Citation) -> dict[str, Any]:
+    return {"number": citation.number} | place(
+        citation.document_id, citation.collection, citation.location, citation.quote, citation.score
+    )
 
 
-def day(one: Source) -> str | None:
+def day(source: Source) -> str | None:
     """The date that a document states, as YYYY-MM-DD."""
-    return one.published_at.date().isoformat() if one.published_at else None
+    return source.published_at.date().isoformat() if source.published_at else None

@@ -45,27 +45,29 @@ class CollectionsApi:
 
     def endpoints(self) -> list[Endpoint]:
         """All of them."""
-        api, told, one = "Collections", Problem.native, "/v1/collections/{name}"
+        api, shape, path = "Collections", Problem.native, "/v1/collections/{name}"
         return [
-            Endpoint("GET", "/v1/collections", self.list, api, told, "Lists collections.", answer="`collections`."),
+            Endpoint("GET", "/v1/collections", self.list, api, shape, "Lists collections.", answer="`collections`."),
             Endpoint(
                 "POST",
                 "/v1/collections",
                 self.create,
                 api,
-                told,
+                shape,
                 "Makes a collection.",
                 body=CREATE,
                 answer="It.",
                 status=201,
             ),
-            Endpoint("GET", one, self.get, api, told, "Reads a collection.", answer="Its model and how much it holds."),
-            Endpoint("DELETE", one, self.delete, api, told, "Deletes a collection with its documents.", status=204),
+            Endpoint(
+                "GET", path, self.get, api, shape, "Reads a collection.", answer="Its model and how much it holds."
+            ),
+            Endpoint("DELETE", path, self.delete, api, shape, "Deletes a collection with its documents.", status=204),
         ]
 
     async def list(self, request: Request) -> Response:
         """``GET /v1/collections``."""
-        return JSONResponse({"collections": [collection(one) for one in await self._store.list()]})
+        return JSONResponse({"collections": [collection(info) for info in await self._store.list()]})
 
     async def create(self, request: Request) -> Response:
         """``POST /v1/collections``."""
@@ -82,14 +84,14 @@ class CollectionsApi:
         return Response(status_code=204)
 
 
-def collection(one: Collection) -> dict[str, Any]:
+def collection(info: Collection) -> dict[str, Any]:
     """A collection."""
     return {
-        "name": one.name,
-        "embedding_model": one.embedding_model,
-        "dimension": one.dimension,
-        "documents": one.documents,
-        "chunks": one.chunks,
-        "unreadable_chunks": one.unreadable_chunks,
-        "index": one.index,
+        "name": info.name,
+        "embedding_model": info.embedding_model,
+        "dimension": info.dimension,
+        "documents": info.documents,
+        "chunks": info.chunks,
+        "unreadable_chunks": info.unreadable_chunks,
+        "index": info.index,
     }

@@ -74,14 +74,14 @@ class DocumentsApi:
 
     def endpoints(self) -> list[Endpoint]:
         """All of them."""
-        api, told, one = "Documents", Problem.native, "/v1/documents/{document_id:path}"
+        api, shape, path = "Documents", Problem.native, "/v1/documents/{document_id:path}"
         return [
             Endpoint(
                 "POST",
                 "/v1/documents",
                 self.post,
                 api,
-                told,
+                shape,
                 "Takes documents in: a multipart form with `file`, or one document as the body itself.",
                 query=RAW,
                 form=FORM,
@@ -95,23 +95,30 @@ class DocumentsApi:
                 "/v1/documents",
                 self.list,
                 api,
-                told,
+                shape,
                 "Lists documents by id.",
                 query=LIST,
                 answer="`documents`, and `next_page_token`, empty at the end.",
             ),
             Endpoint(
                 "GET",
-                one,
+                path,
                 self.get,
                 api,
-                told,
+                shape,
                 "Reads a document, with its text or a span of it where asked for.",
                 query=READ,
                 answer="What is known of it; `text` and its `span`.",
             ),
             Endpoint(
-                "DELETE", one, self.delete, api, told, "Deletes a document.", query=DELETE, answer="`deleted`: its id."
+                "DELETE",
+                path,
+                self.delete,
+                api,
+                shape,
+                "Deletes a document.",
+                query=DELETE,
+                answer="`deleted`: its id.",
             ),
         ]
 
@@ -119,20 +126,20 @@ class DocumentsApi:
         """``POST /v1/documents``."""
         query = RAW.from_texts(request.query_params)
         streams = STREAM.of(query) or "text/event-stream" in request.headers.get("accept", "")
-        started = await _begun(self._take(request, query))
+        reports_stream = await _begun(self._take(request, query))
         if streams:
-            return EventStream(_frames(started), self._bounds.idle_s)
-        reports = await unless_gone(request, _last(started))
-        states = {one["state"] for one in reports}
+            return EventStream(_frames(reports_stream), self._bounds.idle_s)
+        reports = await unless_gone(request, _last(reports_stream))
+        states = {report["state"] for report in reports}
         status = 201 if "committed" in states else 422 if states == {"failed"} else 200
         return JSONResponse({"documents": reports}, status)
 
     async def _take(self, request: Request, query: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
         """Reports of the request's documents as they go."""
-        async with self._place(), received(request, query, self._bounds.upload_bytes) as named:
-            names = {one.upload.correlation_id: one.name for one in named}
+        async with self._place(), received(request, query, self._bounds.upload_bytes) as uploads:
+            names = {upload.upload.correlation_id: upload.name for upload in uploads}
             yield {}  # the request was read, so that what is refused from here on can still have a status
-            async with aclosing(_ingested(self._store, named)) as reports:
+            async with aclosing(_ingested(self._store, uploads)) as reports:
                 async for report in reports:
                     yield _report(names.get(report.correlation_id, ""), report)
 
@@ -149,20 +156,20 @@ class DocumentsApi:
     async def list(self, request: Request) -> Response:
         """``GET /v1/documents``."""
         query = LIST.from_texts(request.query_params)
-        found, token = await self._store.list(
+        page, token = await self._store.list(
             COLLECTION.of(query), PAGE_SIZE.of(query), PAGE_TOKEN.of(query), TABLE_ID.of(query)
         )
-        return JSONResponse({"documents": [document(one) for one in found], "next_page_token": token})
+        return JSONResponse({"documents": [document(info) for info in page], "next_page_token": token})
 
     async def get(self, request: Request) -> Response:
         """``GET /v1/documents/{document_id}``."""
         query = READ.from_texts(request.query_params)
-        asked = _span(query)
-        wants = TEXT.of(query) or asked is not None
-        found, text = await self._store.get(request.path_params["document_id"], OF.of(query), asked, not wants)
-        start = asked.start if asked else 0
-        beside = {"text": text, "span": span(Span(start, start + len(text)))} if wants else {}
-        return JSONResponse(document(found) | beside)
+        asked_span = _span(query)
+        wants = TEXT.of(query) or asked_span is not None
+        info, text = await self._store.get(request.path_params["document_id"], OF.of(query), asked_span, not wants)
+        start = asked_span.start if asked_span else 0
+        content = {"text": text, "span": span(Span(start, start + len(text)))} if wants else {}
+        return JSONResponse(document(info) | content)
 
     async def delete(self, request: Request) -> Response:
         """``DELETE /v1/documents/{document_id}``."""
@@ -174,69 +181,69 @@ class DocumentsApi:
         return JSONResponse({"deleted": list(deleted)})
 
 
-def document(one: Document) -> dict[str, Any]:
+def document(info: Document) -> dict[str, Any]:
     """A document without its text."""
     return {
-        "document_id": one.document_id,
-        "collection": one.collection,
-        "title": one.title,
-        "url": one.uri,
-        "source_type": one.source_type,
-        "language": one.language,
-        "content_sha256": one.content_sha256,
-        "size_bytes": one.size_bytes,
-        "characters": one.characters,
-        "chunks": one.chunks,
-        "pages": one.pages,
-        "ingested_at": one.ingested_at.isoformat(),
-        "metadata": one.metadata,
-        "table_id": one.table_id,
+        "document_id": info.document_id,
+        "collection": info.collection,
+        "title": info.title,
+        "url": info.uri,
+        "source_type": info.source_type,
+        "language": info.language,
+        "content_sha256": info.content_sha256,
+        "size_bytes": info.size_bytes,
+        "characters": info.characters,
+        "chunks": info.chunks,
+        "pages": info.pages,
+        "ingested_at": info.ingested_at.isoformat(),
+        "metadata": info.metadata,
+        "table_id": info.table_id,
     }
 
 
-async def _ingested(store: DocumentsPort, named: Sequence[Named]) -> AsyncGenerator[IngestProgress]:
-    async for report in store.ingest([one.upload for one in named]):
+async def _ingested(store: DocumentsPort, uploads: Sequence[Named]) -> AsyncGenerator[IngestProgress]:
+    async for report in store.ingest([upload.upload for upload in uploads]):
         yield report
 
 
-def _report(name: str, one: IngestProgress) -> dict[str, Any]:
-    error = {"reason": one.error_reason, "message": one.error_message, "remedy": one.error_remedy}
+def _report(name: str, progress: IngestProgress) -> dict[str, Any]:
+    error = {"reason": progress.error_reason, "message": progress.error_message, "remedy": progress.error_remedy}
     return {
         "name": name,
-        "document_id": one.document_id,
-        "state": one.state,
-        "characters": one.characters,
-        "chunks": one.chunks,
-        "rows": one.rows,
-        "failed_rows": one.failed_rows,
-        "notices": list(one.notices),
-    } | ({"error": error} if one.error_reason else {})
+        "document_id": progress.document_id,
+        "state": progress.state,
+        "characters": progress.characters,
+        "chunks": progress.chunks,
+        "rows": progress.rows,
+        "failed_rows": progress.failed_rows,
+        "notices": list(progress.notices),
+    } | ({"error": error} if progress.error_reason else {})
 
 
-async def _begun(taken: AsyncGenerator[dict[str, Any]]) -> AsyncGenerator[dict[str, Any]]:
+async def _begun(reports: AsyncGenerator[dict[str, Any]]) -> AsyncGenerator[dict[str, Any]]:
     """The reports, once the request was read."""
     try:
-        await anext(taken)
+        await anext(reports)
     except BaseException:
-        await taken.aclose()
+        await reports.aclose()
         raise
-    return taken
+    return reports
 
 
-async def _last(started: AsyncGenerator[dict[str, Any]]) -> list[dict[str, Any]]:
+async def _last(stream: AsyncGenerator[dict[str, Any]]) -> list[dict[str, Any]]:
     """The last report of each document."""
-    async with aclosing(started) as reports:
-        return [one async for one in reports if one["state"] in ENDED]
+    async with aclosing(stream) as reports:
+        return [report async for report in reports if report["state"] in ENDED]
 
 
-async def _frames(taken: AsyncGenerator[dict[str, Any]]) -> AsyncGenerator[bytes]:
-    ended = []
+async def _frames(reports: AsyncGenerator[dict[str, Any]]) -> AsyncGenerator[bytes]:
+    last_reports = []
     try:
-        async with aclosing(taken):
-            async for one in taken:
-                ended += [one] if one["state"] in ENDED else []
-                yield frame(one, "progress")
-        yield frame({"documents": ended}, "done")
+        async with aclosing(reports):
+            async for report in reports:
+                last_reports += [report] if report["state"] in ENDED else []
+                yield frame(report, "progress")
+        yield frame({"documents": last_reports}, "done")
     except Exception as error:  # the status is sent already, so the stream itself must tell
         yield frame(problem(error).native(), "error")
 

@@ -114,18 +114,18 @@ class NativeApi:
         body = await read_object(request, self._bounds.body_bytes)
         events = in_words_of(NAMES, self._answering.ask(question(body)))
         if STREAM.of(body):
-            started = await unless_gone(request, begin(events))
-            return EventStream(frames(started), self._bounds.idle_s)
+            stream = await unless_gone(request, begin(events))
+            return EventStream(frames(stream), self._bounds.idle_s)
         return JSONResponse(rendered(await unless_gone(request, gather(events)), ALL_SOURCES.of(body)))
 
     async def search(self, request: Request) -> Response:
         """``POST /v1/search``."""
         body = await read_object(request, self._bounds.body_bytes)
         try:
-            found = await unless_gone(request, self._search(body))
+            passages = await unless_gone(request, self._search(body))
         except InvalidInput as error:
             raise renamed(error, NAMES) from None
-        return JSONResponse({"sources": [source(one) for one in found]})
+        return JSONResponse({"sources": [source(passage) for passage in passages]})
 
     async def _search(self, body: dict[str, Any]) -> Any:
         return await self._answering.search(
@@ -140,7 +140,7 @@ class NativeApi:
 
 def question(body: dict[str, Any]) -> Question:
     """The question in a body. Raises InvalidInput naming the body's own field."""
-    asked = Question(
+    parsed = Question(
         question=ASKED.of(body),
         mode=MODE.of(body),
         max_tokens=MAX_TOKENS.of(body),
@@ -155,7 +155,7 @@ def question(body: dict[str, Any]) -> Question:
         history=tuple(_turn(at, turn) for at, turn in enumerate(HISTORY.of(body))),
         start_thread=START_THREAD.of(body),
     )
-    return focused(asked, body)
+    return focused(parsed, body)
 
 
 def _turn(at: int, value: Any) -> tuple[str, str]:
@@ -184,7 +184,7 @@ def rendered(answer: Answer, all_sources: bool = False) -> dict[str, Any]:
         "answer": answer.woven,
         "sources": listed(answer, all_sources),
         "text": answer.text,
-        "sentences": [sentence(one) | {"text": _cut(answer.text, one.sentence)} for one in answer.sentences],
+        "sentences": [sentence(event) | {"text": _cut(answer.text, event.sentence)} for event in answer.sentences],
         "related_questions": list(answer.follow_ups),
         **finish(done),
     }
@@ -198,7 +198,7 @@ def named(event: AskEvent) -> tuple[str, dict[str, Any]]:
         case SearchEvent():
             return "search", {"hop": event.hop, "query": event.query, "found": event.passages}
         case SourcesEvent():
-            return "sources", {"sources": [source(one) for one in documents(event.sources)]}
+            return "sources", {"sources": [source(document_source) for document_source in documents(event.sources)]}
         case DeltaEvent():
             return "delta", {"text": event.text}
         case CitationEvent():

@@ -29,22 +29,22 @@ class ThreadsApi:
 
     def endpoints(self) -> list[Endpoint]:
         """All of them."""
-        api, told, one = "Threads", Problem.native, "/v1/threads/{thread_id}"
+        api, shape, path = "Threads", Problem.native, "/v1/threads/{thread_id}"
         return [
             Endpoint(
                 "GET",
                 "/v1/threads",
                 self.list,
                 api,
-                told,
+                shape,
                 "Lists the caller's threads, newest first.",
                 query=LIST,
                 answer="`threads`, and `next_page_token`, empty at the end.",
             ),
             Endpoint(
-                "GET", one, self.get, api, told, "Reads a thread.", answer="It, and its `turns` with their sources."
+                "GET", path, self.get, api, shape, "Reads a thread.", answer="It, and its `turns` with their sources."
             ),
-            Endpoint("DELETE", one, self.delete, api, told, "Deletes a thread.", status=204),
+            Endpoint("DELETE", path, self.delete, api, shape, "Deletes a thread.", status=204),
         ]
 
     async def list(self, request: Request) -> Response:
@@ -54,12 +54,12 @@ class ThreadsApi:
         if not 1 <= size <= MOST_PAGE:
             raise InvalidInput(PAGE_SIZE.name, f"is {size}", f"use 1 to {MOST_PAGE}")
         page = await self._store.list(current_owner(), PAGE_TOKEN.of(query), size)
-        return JSONResponse({"threads": [thread(one) for one in page.threads], "next_page_token": page.next_token})
+        return JSONResponse({"threads": [thread(entry) for entry in page.threads], "next_page_token": page.next_token})
 
     async def get(self, request: Request) -> Response:
         """``GET /v1/threads/{thread_id}``."""
-        found, turns = await self._store.read(current_owner(), request.path_params["thread_id"])
-        return JSONResponse(thread(found) | {"turns": [turn(one) for one in turns]})
+        entry, turns = await self._store.read(current_owner(), request.path_params["thread_id"])
+        return JSONResponse(thread(entry) | {"turns": [turn(entry_turn) for entry_turn in turns]})
 
     async def delete(self, request: Request) -> Response:
         """``DELETE /v1/threads/{thread_id}``."""
@@ -67,19 +67,19 @@ class ThreadsApi:
         return Response(status_code=204)
 
 
-def thread(one: Thread) -> dict[str, Any]:
+def thread(value: Thread) -> dict[str, Any]:
     """A thread without its turns."""
-    head = {"thread_id": one.thread_id, "title": one.title}
-    return head | {"updated_at": one.updated_at.isoformat(), "turn_count": one.turns}
+    head = {"thread_id": value.thread_id, "title": value.title}
+    return head | {"updated_at": value.updated_at.isoformat(), "turn_count": value.turns}
 
 
-def turn(one: Turn) -> dict[str, Any]:
+def turn(value: Turn) -> dict[str, Any]:
     """A question and its answer."""
     return {
-        "question": one.question,
-        "standalone": one.standalone,
-        "answer": one.answer,
-        "asked_at": one.asked_at.isoformat(),
-        "sources": [source(passage) for passage in documents(one.sources)],
-        "sentences": [sentence(event) for event in one.citations],
+        "question": value.question,
+        "standalone": value.standalone,
+        "answer": value.answer,
+        "asked_at": value.asked_at.isoformat(),
+        "sources": [source(passage) for passage in documents(value.sources)],
+        "sentences": [sentence(event) for event in value.citations],
     }

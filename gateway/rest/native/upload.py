@@ -81,13 +81,13 @@ async def received(request: Request, query: dict[str, Any], most_bytes: int) -> 
         await file.close()
 
 
-async def bounded(request: Request, most_bytes: int, beside: int = 0) -> AsyncGenerator[bytes]:
+async def bounded(request: Request, most_bytes: int, form_bytes: int = 0) -> AsyncGenerator[bytes]:
     """The parts of a body. Raises BodyTooLarge as soon as there are too many bytes or it says that there will be.
 
     Args:
-        beside: bytes that it may have besides those that are told as the most.
+        form_bytes: bytes that it may have besides those that are told as the most.
     """
-    most, size, parts = most_bytes + beside, 0, aiter(request.stream())
+    most, size, parts = most_bytes + form_bytes, 0, aiter(request.stream())
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > most:
         raise await _too_large(parts, most_bytes)
@@ -143,13 +143,13 @@ async def _parsed(headers: Headers, parts: AsyncGenerator[bytes]) -> FormData:
 
 
 def _of_form(form: FormData, query: dict[str, Any]) -> list[Named]:
-    said = FORM.from_texts({key: value for key, value in form.multi_items() if isinstance(value, str)})
+    about_all = FORM.from_texts({key: value for key, value in form.multi_items() if isinstance(value, str)})
     files = [value for _, value in form.multi_items() if isinstance(value, UploadFile)]
     if not files:
         raise InvalidInput(FILE.name, "is missing", "send the document as a file of the form")
-    about = query | said
+    about = query | about_all
     _check_single(about, len(files))
-    return [_one_of(at, one, about) for at, one in enumerate(files)]
+    return [_one_of(at, file, about) for at, file in enumerate(files)]
 
 
 def _check_single(about: dict[str, Any], files: int) -> None:

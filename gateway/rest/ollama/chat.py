@@ -106,14 +106,14 @@ class OllamaApi:
 
     def endpoints(self) -> list[Endpoint]:
         """All of them."""
-        told, two = Problem.ollama, (NDJSON, JSON)
+        shape, two = Problem.ollama, (NDJSON, JSON)
         return [
             Endpoint(
                 "POST",
                 "/api/chat",
                 self.chat,
                 "Ollama",
-                told,
+                shape,
                 "Answers the last user message.",
                 body=CHAT,
                 answers=two,
@@ -124,24 +124,24 @@ class OllamaApi:
                 "/api/generate",
                 self.generate,
                 "Ollama",
-                told,
+                shape,
                 "Answers a prompt.",
                 body=GENERATE,
                 answers=two,
                 answer="`response` with [n] markers; the last object has `sources` and durations.",
             ),
-            Endpoint("GET", "/api/tags", self.tags, "Ollama", told, "Lists the models."),
-            Endpoint("GET", "/api/ps", self.running, "Ollama", told, "Lists the models, which all stay loaded."),
-            Endpoint("POST", "/api/show", self.show, "Ollama", told, "Tells of a model.", body=SHOW),
-            Endpoint("GET", "/api/version", self.version, "Ollama", told, "The version of CiteMesh."),
+            Endpoint("GET", "/api/tags", self.tags, "Ollama", shape, "Lists the models."),
+            Endpoint("GET", "/api/ps", self.running, "Ollama", shape, "Lists the models, which all stay loaded."),
+            Endpoint("POST", "/api/show", self.show, "Ollama", shape, "Tells of a model.", body=SHOW),
+            Endpoint("GET", "/api/version", self.version, "Ollama", shape, "The version of CiteMesh."),
         ]
 
     async def chat(self, request: Request) -> Response:
         """``POST /api/chat``."""
         body = await read_object(request, self._bounds.body_bytes)
-        said = conversation(MESSAGES.name, MESSAGES.of(body))
-        unused = (*CHAT.ignored(body), *said.unused)
-        return await self._answer(request, body, said, Run(MODEL.of(body), _message, unused, ALL_SOURCES.of(body)))
+        history = conversation(MESSAGES.name, MESSAGES.of(body))
+        unused = (*CHAT.ignored(body), *history.unused)
+        return await self._answer(request, body, history, Run(MODEL.of(body), _message, unused, ALL_SOURCES.of(body)))
 
     async def generate(self, request: Request) -> Response:
         """``POST /api/generate``."""
@@ -151,10 +151,10 @@ class OllamaApi:
         run = Run(MODEL.of(body), _response, tuple(GENERATE.ignored(body)), ALL_SOURCES.of(body))
         return await self._answer(request, body, ChatHistory(PROMPT.of(body)), run)
 
-    async def _answer(self, request: Request, body: dict[str, Any], said: ChatHistory, run: Run) -> Response:
+    async def _answer(self, request: Request, body: dict[str, Any], history: ChatHistory, run: Run) -> Response:
         prompt = "prompt" if run.part is _response else "messages"
         names = {"question": prompt, "max_tokens": "options.num_predict", "temperature": "options.temperature"}
-        events = in_words_of(names, self._answering.ask(question(body, said)))
+        events = in_words_of(names, self._answering.ask(question(body, history)))
         if STREAM.of(body):
             return LineStream(lines(run, await unless_gone(request, begin(events))))
         await unless_gone(request, _read(run, events))
@@ -195,21 +195,21 @@ class OllamaApi:
         return tag | {"details": DETAILS}
 
 
-def question(body: Mapping[str, Any], said: ChatHistory) -> Question:
+def question(body: Mapping[str, Any], history: ChatHistory) -> Question:
     """The question in a body. Raises InvalidInput naming the body's own field."""
     if FORMAT.of(body):
         raise InvalidInput(FORMAT.name, "is set, and answers are cited text", "leave it out")
     if body.get("images"):
         raise InvalidInput("images", "can't be read here", "leave them out")
     options = OPTIONS_FIELD.of(body)
-    asked = Question(
-        question=said.question,
+    parsed = Question(
+        question=history.question,
         mode=preset(plain(MODEL.of(body)), OWN).mode,
         max_tokens=max(0, NUM_PREDICT.of(options)),
         temperature=TEMPERATURE.of(options),
-        history=said.history,
+        history=history.history,
     )
-    return focused(asked, body)
+    return focused(parsed, body)
 
 
 async def lines(run: Run, events: AsyncGenerator[AskEvent]) -> AsyncGenerator[bytes]:

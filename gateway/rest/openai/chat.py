@@ -116,31 +116,33 @@ class OpenAiApi:
     async def completions(self, request: Request) -> Response:
         """``POST /v1/chat/completions``."""
         body = await read_object(request, self._bounds.body_bytes)
-        model, said = MODEL.of(body) or "citemesh", conversation(MESSAGES.name, MESSAGES.of(body))
-        asked = question(body, model, said)
-        completion = Completion.new(model, Links.of(request), [*CHAT.ignored(body), *said.unused], ALL_SOURCES.of(body))
-        events = in_words_of({"related_questions": RELATED.name}, self._answering.ask(asked))
+        model, history = MODEL.of(body) or "citemesh", conversation(MESSAGES.name, MESSAGES.of(body))
+        asked_question = question(body, model, history)
+        completion = Completion.new(
+            model, Links.of(request), [*CHAT.ignored(body), *history.unused], ALL_SOURCES.of(body)
+        )
+        events = in_words_of({"related_questions": RELATED.name}, self._answering.ask(asked_question))
         if STREAM.of(body):
             usage = bool(STREAM_OPTIONS.of(body).get("include_usage"))
-            started = await unless_gone(request, begin(events))
-            return EventStream(chunks(completion, started, usage), self._bounds.idle_s)
+            stream = await unless_gone(request, begin(events))
+            return EventStream(chunks(completion, stream, usage), self._bounds.idle_s)
         return JSONResponse(rendered(completion, await unless_gone(request, gather(events))))
 
 
-def question(body: dict[str, Any], model: str, said: ChatHistory) -> Question:
+def question(body: dict[str, Any], model: str, history: ChatHistory) -> Question:
     """The question in a body. Raises InvalidInput naming the body's own field."""
     if N.of(body) != 1:
         raise InvalidInput("n", "is not 1", "ask for one choice")
     only_text(RESPONSE_FORMAT.name, RESPONSE_FORMAT.of(body))
-    asked = Question(
-        question=said.question,
+    parsed = Question(
+        question=history.question,
         mode=preset(model, OWN).mode,
         max_tokens=MAX_COMPLETION_TOKENS.of(body) or MAX_TOKENS.of(body),
         temperature=TEMPERATURE.of(body),
         related_questions=RELATED.of(body),
-        history=said.history,
+        history=history.history,
     )
-    return focused(asked, body)
+    return focused(parsed, body)
 
 
 def rendered(completion: Completion, answer: Answer) -> dict[str, Any]:
@@ -172,10 +174,12 @@ async def chunks(completion: Completion, events: AsyncGenerator[AskEvent], usage
                 if text := answer.take(event):
                     yield chunk({"content": text})
                 if isinstance(event, SourcesEvent):
-                    yield chunk({}, sources=[source(one) for one in documents(event.sources)])
+                    yield chunk({}, sources=[source(document_source) for document_source in documents(event.sources)])
         notes = annotations(answer, completion.links)
-        found = listed(answer, completion.all_sources)
-        yield chunk({"annotations": notes}, finish_reason(answer.ended), sources=found, **_beside(completion, answer))
+        source_list = listed(answer, completion.all_sources)
+        yield chunk(
+            {"annotations": notes}, finish_reason(answer.ended), sources=source_list, **_beside(completion, answer)
+        )
         if usage:
             yield frame(completion.head("chat.completion.chunk") | {"choices": [], "usage": usage_of(answer.ended)})
         yield DONE
@@ -185,7 +189,7 @@ async def chunks(completion: Completion, events: AsyncGenerator[AskEvent], usage
 
 def annotations(answer: Answer, links: Links) -> list[dict[str, Any]]:
     """One ``url_citation`` a marker; the indices are of the marker in the content."""
-    by_number = {one.number: one for one in documents(answer.sources)}
+    by_number = {document_source.number: document_source for document_source in documents(answer.sources)}
     return [
         {
             "type": "url_citation",

@@ -100,10 +100,10 @@ class ResponsesApi:
     async def create(self, request: Request) -> Response:
         """``POST /v1/responses``."""
         body = await read_object(request, self._bounds.body_bytes)
-        model, said = model_name(body), said_in(INPUT.of(body))
-        asked = question(body, model, said)
-        reply = Reply(model, Links.of(request), (*RESPONSES.ignored(body), *unused_tools(body), *said.unused))
-        events = in_words_of(NAMES, self._answering.ask(asked))
+        model, history = model_name(body), said_in(INPUT.of(body))
+        asked_question = question(body, model, history)
+        reply = Reply(model, Links.of(request), (*RESPONSES.ignored(body), *unused_tools(body), *history.unused))
+        events = in_words_of(NAMES, self._answering.ask(asked_question))
         if STREAM.of(body):
             return EventStream(events_of(reply, await unless_gone(request, begin(events))), self._bounds.idle_s)
         await unless_gone(request, read(reply, events))
@@ -124,25 +124,25 @@ def _as_message(item: dict[str, Any]) -> dict[str, Any]:
     return item if item.get("type") in (None, "message") else {"role": item.get("type")}
 
 
-def question(body: Mapping[str, Any], model: str, said: ChatHistory) -> Question:
+def question(body: Mapping[str, Any], model: str, history: ChatHistory) -> Question:
     """The question in a body. Raises InvalidInput naming the body's own field."""
     refuse(body)
-    chosen = model_of(model)
+    preset_of_model = model_of(model)
     tool = search_tool(body)
     steps = min(MAX_STEPS.of(body), MOST_HOPS)
     return Question(
-        question=said.question,
+        question=history.question,
         collection=COLLECTION.of(body),
-        mode=chosen.mode,
+        mode=preset_of_model.mode,
         max_tokens=MAX_OUTPUT_TOKENS.of(body),
         source_types=source_types(SOURCE_PREFERENCE.of(body)),
         temperature=TEMPERATURE.of(body),
         filter=_filter(body, tool),
         more_collections=MORE_COLLECTIONS.of(body),
         answer_language=language(LANGUAGE.of(body)),
-        length=chosen.length,
-        max_hops=steps or max(chosen.max_hops, SIZE_HOPS[SIZE.of(tool)]),
-        history=said.history,
+        length=preset_of_model.length,
+        max_hops=steps or max(preset_of_model.max_hops, SIZE_HOPS[SIZE.of(tool)]),
+        history=history.history,
     )
 
 
@@ -165,19 +165,19 @@ def model_name(body: Mapping[str, Any]) -> str:
 
 def search_tool(body: Mapping[str, Any]) -> dict[str, Any]:
     """The first tool that searches; {} where there is none."""
-    tools = [as_kind(f"{TOOLS.name}[{at}]", one, dict) for at, one in enumerate(TOOLS.of(body))]
-    return next((one for one in tools if one.get("type") in SEARCH_TOOLS), {})
+    tools = [as_kind(f"{TOOLS.name}[{at}]", item, dict) for at, item in enumerate(TOOLS.of(body))]
+    return next((item for item in tools if item.get("type") in SEARCH_TOOLS), {})
 
 
 def unused_tools(body: Mapping[str, Any]) -> list[str]:
     """Tools that are not called here."""
-    kinds = enumerate(one.get("type") if isinstance(one, dict) else None for one in TOOLS.of(body))
+    kinds = enumerate(tool.get("type") if isinstance(tool, dict) else None for tool in TOOLS.of(body))
     return [f"{TOOLS.name}[{at}] ({whole(str(kind)[:20])})" for at, kind in kinds if kind not in SEARCH_TOOLS]
 
 
 def _filter(body: Mapping[str, Any], tool: Mapping[str, Any]) -> SearchFilter:
     inner = FILTERS_OF_TOOL.of(tool)
-    own = body.get(FILTERED.name)
+    native = body.get(FILTERED.name)
     if not inner:
         return search_filter(FILTERED.name, FILTERED.of(body))
-    return filter_of({**inner, FILTERED.name: own}, datetime.now(UTC))
+    return filter_of({**inner, FILTERED.name: native}, datetime.now(UTC))

@@ -100,15 +100,15 @@ def results(reply: Reply) -> list[dict[str, Any]]:
     """The sources; an id is the number that markers name."""
     return [
         {
-            "id": one.number,
-            "title": one.title,
-            "url": reply.links.to(one),
-            "snippet": one.text,
-            "date": day(one),
+            "id": document_source.number,
+            "title": document_source.title,
+            "url": reply.links.to(document_source),
+            "snippet": document_source.text,
+            "date": day(document_source),
             "last_updated": None,
             "source": "web",
         }
-        for one in by_number(reply.answer.sources)
+        for document_source in by_number(reply.answer.sources)
     ]
 
 
@@ -167,15 +167,15 @@ async def events_of(reply: Reply, events: AsyncGenerator[AskEvent]) -> AsyncGene
             yield reply.event("response.reasoning.started", thought="Searching the documents.")
             async for event in events:
                 text = take(reply, event)
-                for one in (*_before(reply, event), *_text(reply, text)):
-                    yield one
-        for one in _end(reply):
-            yield one
+                for last_event in (*_before(reply, event), *_text(reply, text)):
+                    yield last_event
+        for last_event in _end(reply):
+            yield last_event
         yield DONE
     except Exception as error:  # the status is sent already, so the stream itself must tell
-        told = problem(error).openai()["error"]
-        failed = reply.head("failed") | {"error": {"code": "server_error", "message": told["message"]}}
-        yield reply.event("response.failed", error=told, response=failed)
+        fault = problem(error).openai()["error"]
+        failed = reply.head("failed") | {"error": {"code": "server_error", "message": fault["message"]}}
+        yield reply.event("response.failed", error=fault, response=failed)
 
 
 def _before(reply: Reply, event: AskEvent) -> Iterator[bytes]:

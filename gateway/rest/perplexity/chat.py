@@ -63,10 +63,10 @@ class Sonar:
 
     def sources(self) -> dict[str, Any]:
         """Citations and search results, in the order of their numbers."""
-        found = by_number(self.answer.sources)
+        numbered = by_number(self.answer.sources)
         return {
-            "citations": [self.links.to(one) for one in found],
-            "search_results": [result(one, self.links) for one in found],
+            "citations": [self.links.to(document_source) for document_source in numbered],
+            "search_results": [result(document_source, self.links) for document_source in numbered],
         }
 
     def usage(self) -> dict[str, Any]:
@@ -85,8 +85,8 @@ class Sonar:
     def end(self) -> dict[str, Any]:
         """What the last object of it has beside its choice."""
         related = {"related_questions": list(self.answer.follow_ups)} if self.related else {}
-        told = {"notice": self.answer.ended.notice, "ignored": list(self.ignored)}
-        return self.sources() | related | {"usage": self.usage()} | told
+        about = {"notice": self.answer.ended.notice, "ignored": list(self.ignored)}
+        return self.sources() | related | {"usage": self.usage()} | about
 
 
 class PerplexityApi:
@@ -118,9 +118,9 @@ class PerplexityApi:
         """``POST /chat/completions``."""
         body = await read_object(request, self._bounds.body_bytes)
         shape = concise if fields.STREAM_MODE.of(body) == "concise" else full
-        said = conversation(fields.MESSAGES.name, fields.MESSAGES.of(body))
-        events = in_words_of(fields.NAMES, self._answering.ask(fields.question(body, said)))
-        ignored = (*fields.SONAR.ignored(body), *said.unused)
+        history = conversation(fields.MESSAGES.name, fields.MESSAGES.of(body))
+        events = in_words_of(fields.NAMES, self._answering.ask(fields.question(body, history)))
+        ignored = (*fields.SONAR.ignored(body), *history.unused)
         sonar = Sonar(
             fields.MODEL.of(body),
             fields.context_size(body),
@@ -131,8 +131,8 @@ class PerplexityApi:
         if not fields.STREAM.of(body):
             await unless_gone(request, read(sonar, events))
             return JSONResponse(rendered(sonar))
-        started = await unless_gone(request, begin(events))
-        return EventStream(told(sonar, started, shape), self._bounds.idle_s)
+        stream = await unless_gone(request, begin(events))
+        return EventStream(told(sonar, stream, shape), self._bounds.idle_s)
 
 
 def rendered(sonar: Sonar) -> dict[str, Any]:
@@ -144,8 +144,8 @@ async def told(sonar: Sonar, events: AsyncGenerator[AskEvent], shape: Mode) -> A
     """An answer as events of a shape; an error on the way is the event ``error``."""
     try:
         async with aclosing(events), aclosing(shape(sonar, events)) as objects:
-            async for one in objects:
-                yield frame(one)
+            async for body in objects:
+                yield frame(body)
         yield DONE
     except Exception as error:  # the status is sent already, so the stream itself must tell
         yield frame(problem(error).perplexity(), "error")
@@ -155,9 +155,9 @@ async def full(sonar: Sonar, events: AsyncGenerator[AskEvent]) -> Objects:
     """Every chunk has the new text and all text so far; the first and the last have the sources."""
     async for event in events:
         text = sonar.take(event)
-        beside = sonar.sources() if isinstance(event, SourcesEvent) else {}
-        if text or beside:
-            yield sonar.head("chat.completion.chunk") | beside | {"choices": [_choice(text, sonar.answer.woven)]}
+        source_fields = sonar.sources() if isinstance(event, SourcesEvent) else {}
+        if text or source_fields:
+            yield sonar.head("chat.completion.chunk") | source_fields | {"choices": [_choice(text, sonar.answer.woven)]}
     yield sonar.head("chat.completion.chunk") | sonar.end() | {"choices": [_last_choice(sonar)]}
 
 
@@ -169,8 +169,8 @@ async def concise(sonar: Sonar, events: AsyncGenerator[AskEvent]) -> Objects:
         if len(sonar.steps) > before:
             yield sonar.head("chat.reasoning") | {"choices": [_reasoning(sonar.steps[before:])]}
         if isinstance(event, SourcesEvent):
-            ended = _reasoning(sonar.steps)
-            yield sonar.head("chat.reasoning.done") | sonar.sources() | {"choices": [ended]}
+            reasoning = _reasoning(sonar.steps)
+            yield sonar.head("chat.reasoning.done") | sonar.sources() | {"choices": [reasoning]}
         if text:
             delta = {"role": "assistant", "content": text}
             choice = {"index": 0, "finish_reason": None, "delta": delta}
@@ -178,15 +178,15 @@ async def concise(sonar: Sonar, events: AsyncGenerator[AskEvent]) -> Objects:
     yield sonar.head("chat.completion.done") | sonar.end() | {"choices": [_last_choice(sonar)]}
 
 
-def result(one: Source, links: Links) -> dict[str, Any]:
+def result(source: Source, links: Links) -> dict[str, Any]:
     """A search result; its date is the one that the document states. When it was updated isn't known."""
     return {
-        "title": one.title,
-        "url": links.to(one),
-        "date": day(one),
+        "title": source.title,
+        "url": links.to(source),
+        "date": day(source),
         "last_updated": None,
-        "snippet": one.text,
-        "source": "web" if has_url(one) else "attachment",
+        "snippet": source.text,
+        "source": "web" if has_url(source) else "attachment",
     }
 
 
@@ -205,11 +205,11 @@ def _step(thought: str, keywords: list[str]) -> dict[str, Any]:
     }
 
 
-def _choice(text: str, whole: str) -> dict[str, Any]:
+def _choice(text: str, full_text: str) -> dict[str, Any]:
     return {
         "index": 0,
         "finish_reason": None,
-        "message": {"role": "assistant", "content": whole},
+        "message": {"role": "assistant", "content": full_text},
         "delta": {"role": "assistant", "content": text},
     }
 

@@ -50,27 +50,27 @@ SONAR.unused("there is one engine", "reasoning_effort", "country", "latitude", "
 SONAR.unused("send the conversation as messages", "thread_id", "use_threads")
 
 
-def question(body: Mapping[str, Any], said: ChatHistory, now: datetime | None = None) -> Question:
+def question(body: Mapping[str, Any], history: ChatHistory, now: datetime | None = None) -> Question:
     """The question in a body. Raises InvalidInput naming the body's own field."""
-    chosen = model_of(MODEL.of(body))
+    preset_of_model = model_of(MODEL.of(body))
     only_text(RESPONSE_FORMAT.name, RESPONSE_FORMAT.of(body))
     if DISABLE_SEARCH.of(body):
         fault = "is true, and an answer here is made of what search finds"
         raise InvalidInput(DISABLE_SEARCH.name, fault, "leave it out")
     return Question(
-        question=said.question,
+        question=history.question,
         collection=COLLECTION.of(body),
-        mode=chosen.mode,
+        mode=preset_of_model.mode,
         max_tokens=MAX_TOKENS.of(body),
         source_types=source_types(SOURCE_PREFERENCE.of(body)),
         temperature=TEMPERATURE.of(body),
         filter=filter_of(body, now or datetime.now(UTC)),
         more_collections=MORE_COLLECTIONS.of(body),
         answer_language=language(LANGUAGE.of(body)),
-        length=chosen.length,
+        length=preset_of_model.length,
         related_questions=RELATED_QUESTIONS if RELATED.of(body) else 0,
-        max_hops=max(chosen.max_hops, SIZE_HOPS[context_size(body)]),
-        history=said.history,
+        max_hops=max(preset_of_model.max_hops, SIZE_HOPS[context_size(body)]),
+        history=history.history,
     )
 
 

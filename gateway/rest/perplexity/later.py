@@ -44,7 +44,7 @@ class PerplexityAsyncApi:
 
     def endpoints(self) -> list[Endpoint]:
         """All of them."""
-        api, told = "Perplexity", Problem.perplexity
+        api, shape = "Perplexity", Problem.perplexity
         about = "`id`, `status` (CREATED, IN_PROGRESS, COMPLETED, FAILED) and times"
         return [
             Endpoint(
@@ -52,7 +52,7 @@ class PerplexityAsyncApi:
                 PATH,
                 self.create,
                 api,
-                told,
+                shape,
                 "Takes a question to be answered later, when nobody who waits needs the model.",
                 body=CREATE,
                 answer=f"{about}.",
@@ -62,7 +62,7 @@ class PerplexityAsyncApi:
                 PATH,
                 self.list,
                 api,
-                told,
+                shape,
                 "Lists the caller's, newest first.",
                 query=LIST,
                 answer="`requests` and `next_token`, null at the end.",
@@ -72,7 +72,7 @@ class PerplexityAsyncApi:
                 f"{PATH}/{{request_id}}",
                 self.get,
                 api,
-                told,
+                shape,
                 "Reads one.",
                 answer=f"{about}; its `response` once it is completed, its `error_message` where it failed.",
             ),
@@ -81,15 +81,20 @@ class PerplexityAsyncApi:
     async def create(self, request: Request) -> Response:
         """``POST /async/chat/completions``."""
         body = await read_object(request, self._bounds.body_bytes)
-        asked, key = REQUEST.of(body), KEY.of(body)
+        request_body, key = REQUEST.of(body), KEY.of(body)
         if len(key) > MOST_KEY:
             raise InvalidInput(KEY.name, f"has {len(key)} characters", f"use at most {MOST_KEY}")
-        _check(asked)
+        _check(request_body)
         scope = call_context.current().scope
-        kept = JobRequest(
-            current_owner(), scope.header if scope else None, fields.MODEL.of(asked), str(request.base_url), asked, key
+        job_request = JobRequest(
+            current_owner(),
+            scope.header if scope else None,
+            fields.MODEL.of(request_body),
+            str(request.base_url),
+            request_body,
+            key,
         )
-        return JSONResponse(shown(await self._jobs.add(kept)))
+        return JSONResponse(shown(await self._jobs.add(job_request)))
 
     async def list(self, request: Request) -> Response:
         """``GET /async/chat/completions``."""
@@ -97,9 +102,9 @@ class PerplexityAsyncApi:
         limit = LIMIT.of(query)
         if not 1 <= limit <= MOST_LISTED:
             raise InvalidInput(LIMIT.name, f"is {limit}", f"use 1 to {MOST_LISTED}")
-        found = await self._jobs.store.list(current_owner(), _place(NEXT.of(query)), limit + 1)
-        more = found[limit - 1].place if len(found) > limit else None
-        requests = [head(one) for one in found[:limit]]
+        jobs = await self._jobs.store.list(current_owner(), _place(NEXT.of(query)), limit + 1)
+        more = jobs[limit - 1].place if len(jobs) > limit else None
+        requests = [head(job) for job in jobs[:limit]]
         return JSONResponse({"requests": requests, "next_token": None if more is None else str(more)})
 
     async def get(self, request: Request) -> Response:
@@ -116,11 +121,11 @@ class Later:
     async def answer(self, job: Job) -> dict[str, Any]:
         """The completion. Raises what asking raises."""
         body = job.asked.request
-        said = conversation(fields.MESSAGES.name, fields.MESSAGES.of(body))
-        ignored = (*fields.SONAR.ignored(body), *said.unused)
+        history = conversation(fields.MESSAGES.name, fields.MESSAGES.of(body))
+        ignored = (*fields.SONAR.ignored(body), *history.unused)
         size, related = fields.context_size(body), fields.RELATED.of(body)
         sonar = Sonar(job.asked.model, size, Links(job.asked.base), ignored, related)
-        await read(sonar, in_words_of(fields.NAMES, self._answering.ask(fields.question(body, said))))
+        await read(sonar, in_words_of(fields.NAMES, self._answering.ask(fields.question(body, history))))
         return rendered(sonar)
 
 
@@ -143,13 +148,13 @@ def shown(job: Job) -> dict[str, Any]:
     return head(job) | {"response": job.response, "error_message": job.error or None}
 
 
-def _check(asked: dict[str, Any]) -> None:
+def _check(request_body: dict[str, Any]) -> None:
     """Refuses now what would fail later. Raises InvalidInput, the field as a path from ``request``."""
     try:
-        if fields.STREAM.of(asked):
+        if fields.STREAM.of(request_body):
             raise InvalidInput(fields.STREAM.name, "is true, and nobody listens", "leave it out")
-        said = conversation(fields.MESSAGES.name, fields.MESSAGES.of(asked))
-        check(fields.question(asked, said))
+        history = conversation(fields.MESSAGES.name, fields.MESSAGES.of(request_body))
+        check(fields.question(request_body, history))
     except InvalidInput as error:
         inner = renamed(error, fields.NAMES)
         raise type(inner)(f"{REQUEST.name}.{inner.field}", inner.fault, inner.remedy) from None

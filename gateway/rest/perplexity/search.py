@@ -68,54 +68,54 @@ class PerplexitySearchApi:
     async def search(self, request: Request) -> Response:
         """``POST /search``."""
         body = await read_object(request, self._bounds.body_bytes)
-        asked, most = queries(QUERY.of(body)), MAX_RESULTS.of(body)
+        texts, most = queries(QUERY.of(body)), MAX_RESULTS.of(body)
         if not 1 <= most <= MOST_RESULTS:
             raise InvalidInput(MAX_RESULTS.name, f"is {most}", f"use 1 to {MOST_RESULTS}")
-        found = await unless_gone(request, self._all(asked, body, most))
+        rankings = await unless_gone(request, self._all(texts, body, most))
         links, size = Links.of(request), SIZE_PASSAGES[SIZE.of(body)]
-        results = [_result(passages[:size], links) for passages in by_document(merged(found))[:most]]
+        results = [_result(passages[:size], links) for passages in by_document(merged(rankings))[:most]]
         time = {"server_time": datetime.now(UTC).isoformat()} if SERVER_TIME.of(body) else {}
         return JSONResponse({"id": str(uuid.uuid4()), "results": results, "ignored": SEARCH.ignored(body)} | time)
 
-    async def _all(self, asked: Sequence[str], body: Mapping[str, Any], most: int) -> list[tuple[Source, ...]]:
-        chosen = search_options.filter_of(body, datetime.now(UTC))
+    async def _all(self, texts: Sequence[str], body: Mapping[str, Any], most: int) -> list[tuple[Source, ...]]:
+        search_filter = search_options.filter_of(body, datetime.now(UTC))
         kinds = source_types(SOURCE_PREFERENCE.of(body))
-        collections = (COLLECTION.of(body), most * PASSAGES_A_RESULT, kinds, chosen, MORE_COLLECTIONS.of(body))
+        collections = (COLLECTION.of(body), most * PASSAGES_A_RESULT, kinds, search_filter, MORE_COLLECTIONS.of(body))
         try:
-            return await asyncio.gather(*(self._answering.search(one, *collections) for one in asked))
+            return await asyncio.gather(*(self._answering.search(text, *collections) for text in texts))
         except InvalidInput as error:
             raise renamed(error, fields.NAMES) from None
 
 
 def queries(value: Any) -> tuple[str, ...]:
     """One query or several. Raises InvalidInput."""
-    found = (value,) if isinstance(value, str) else texts_of(QUERY.name, value)
-    if not 1 <= len(found) <= MOST_QUERIES:
-        raise InvalidInput(QUERY.name, f"has {len(found)} texts", f"send 1 to {MOST_QUERIES}")
-    for at, one in enumerate(found):
-        check_text(QUERY.name if isinstance(value, str) else f"{QUERY.name}[{at}]", one)
-    return found
+    texts = (value,) if isinstance(value, str) else texts_of(QUERY.name, value)
+    if not 1 <= len(texts) <= MOST_QUERIES:
+        raise InvalidInput(QUERY.name, f"has {len(texts)} texts", f"send 1 to {MOST_QUERIES}")
+    for at, text in enumerate(texts):
+        check_text(QUERY.name if isinstance(value, str) else f"{QUERY.name}[{at}]", text)
+    return texts
 
 
-def merged(found: Sequence[Sequence[Source]]) -> list[Source]:
+def merged(rankings: Sequence[Sequence[Source]]) -> list[Source]:
     """The passages of several searches in turn: the best of each, then the second best, each passage once."""
-    kept: dict[str, Source] = {}
-    for one in chain.from_iterable(zip_longest(*found)):
-        if one is not None:
-            kept.setdefault(one.chunk_id, one)
-    return list(kept.values())
+    by_chunk: dict[str, Source] = {}
+    for source in chain.from_iterable(zip_longest(*rankings)):
+        if source is not None:
+            by_chunk.setdefault(source.chunk_id, source)
+    return list(by_chunk.values())
 
 
 def by_document(passages: Sequence[Source]) -> list[list[Source]]:
     """The passages of each document, documents and passages in their order."""
-    found: dict[tuple[str, str], list[Source]] = {}
-    for one in passages:
-        found.setdefault((one.collection, one.document_id), []).append(one)
-    return list(found.values())
+    by_id: dict[tuple[str, str], list[Source]] = {}
+    for passage in passages:
+        by_id.setdefault((passage.collection, passage.document_id), []).append(passage)
+    return list(by_id.values())
 
 
 def _result(passages: Sequence[Source], links: Links) -> dict[str, Any]:
-    in_order = sorted(passages, key=lambda one: one.location.span.start)
-    snippet = "\n…\n".join(one.text for one in in_order)
+    in_order = sorted(passages, key=lambda passage: passage.location.span.start)
+    snippet = "\n…\n".join(passage.text for passage in in_order)
     first = passages[0]
     return {"title": first.title, "url": links.to(first), "snippet": snippet, "date": day(first), "last_updated": None}

@@ -52,10 +52,10 @@ class WebPage:
 
     def endpoints(self) -> list[Endpoint]:
         """All of them."""
-        api, told = "Page", Problem.native
+        api, shape = "Page", Problem.native
         return [
-            Endpoint("GET", "/", self.page, api, told, "The page where people ask.", answers=("text/html",)),
-            Endpoint("GET", "/assets/{name}", self.asset, api, told, "Its files.", answers=("text/css",)),
+            Endpoint("GET", "/", self.page, api, shape, "The page where people ask.", answers=("text/html",)),
+            Endpoint("GET", "/assets/{name}", self.asset, api, shape, "Its files.", answers=("text/css",)),
         ]
 
     async def page(self, request: Request) -> Response:

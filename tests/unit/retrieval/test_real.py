@@ -84,7 +84,7 @@ WORDS = ("Tea wants hot water. ", "绿茶要用八十度的水冲泡。", "ال�
 def test_a_chunk_of_the_default_size_is_read_whole_under_the_longest_title(model: str) -> None:
     encoder = TorchEncoder(prepare(model, MODELS))
     chosen = RetrievalSettings()
-    size = ChunkSize(chosen.chunk_tokens, chosen.chunk_overlap).within(encoder.service)
+    size = ChunkSize(chosen.chunk_tokens, chosen.chunk_overlap).within(encoder.capacity)
     cases = list(product(NAMES, WORDS)) if "e5" in model else [(NAMES[0], WORDS[0])]  # the other reads English
     for title, words in cases:
         parsed = text.parse(words * 400)

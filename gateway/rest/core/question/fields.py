@@ -26,10 +26,10 @@ ANSWERED = Fields(FOCUS)
 ALL_SOURCES = ANSWERED.flag("all_sources", "Lists the sources that nothing cites as well; `cited` tells them apart.")
 
 
-def focused(asked: Question, body: Mapping[str, Any]) -> Question:
+def focused(question: Question, body: Mapping[str, Any]) -> Question:
     """The question over the collections and sources that a body names. Raises InvalidInput naming its field."""
     return replace(
-        asked,
+        question,
         collection=COLLECTION.of(body),
         source_types=source_types(SOURCE_PREFERENCE.of(body)),
         filter=search_filter(FILTERED.name, FILTERED.of(body)),
@@ -39,8 +39,8 @@ def focused(asked: Question, body: Mapping[str, Any]) -> Question:
 
 def source_types(preference: Any) -> tuple[str, ...]:
     """Kinds of source for a preference: "any", one kind, or a list of kinds."""
-    wanted = preference if isinstance(preference, list) else [preference or "any"]
-    kinds = [as_kind("source_preference", one, str).strip().lower() for one in wanted]
+    preferences = preference if isinstance(preference, list) else [preference or "any"]
+    kinds = [as_kind("source_preference", item, str).strip().lower() for item in preferences]
     if any(kind in ANY for kind in kinds):
         return ()
     for kind in kinds:

@@ -48,25 +48,25 @@ def search_filter(field: str, body: dict[str, Any]) -> SearchFilter:
             published_after=moment(PUBLISHED_AFTER.name, PUBLISHED_AFTER.of(body)),
             published_before=moment(PUBLISHED_BEFORE.name, PUBLISHED_BEFORE.of(body)),
             metadata=texts_by_name(METADATA.name, METADATA.of(body)),
-            conditions=tuple(_condition(f"conditions[{at}]", one) for at, one in enumerate(CONDITIONS.of(body))),
+            conditions=tuple(_condition(f"conditions[{at}]", item) for at, item in enumerate(CONDITIONS.of(body))),
         )
     except InvalidInput as error:
         raise InvalidInput(f"{field}.{error.field}", error.fault, error.remedy) from None
 
 
 def _condition(field: str, value: Any) -> MetadataCondition:
-    one = as_kind(field, value, dict)
-    key = as_kind(f"{field}.key", one.get("key"), str)
-    kinds = [kind for kind in ("any_of", "number", "text") if one.get(kind) is not None]
+    condition = as_kind(field, value, dict)
+    key = as_kind(f"{field}.key", condition.get("key"), str)
+    kinds = [kind for kind in ("any_of", "number", "text") if condition.get(kind) is not None]
     if len(kinds) != 1:
         raise InvalidInput(field, "must say one thing of its value", "send any_of, number or text")
     if kinds == ["number"]:
-        bounds = as_kind(f"{field}.number", one["number"], dict)
+        bounds = as_kind(f"{field}.number", condition["number"], dict)
         return MetadataCondition(key, numbers=(_FROM_NUMBER.of(bounds), _TO_NUMBER.of(bounds)))
     if kinds == ["text"]:
-        bounds = as_kind(f"{field}.text", one["text"], dict)
+        bounds = as_kind(f"{field}.text", condition["text"], dict)
         return MetadataCondition(key, texts=(_FROM_TEXT.of(bounds), _TO_TEXT.of(bounds)))
-    values = as_kind(f"{field}.any_of", one["any_of"], list)
+    values = as_kind(f"{field}.any_of", condition["any_of"], list)
     return MetadataCondition(key, tuple(as_kind(f"{field}.any_of", text, str) for text in values))
 
 
@@ -75,10 +75,10 @@ def moment(field: str, text: str) -> datetime | None:
     if not text:
         return None
     try:
-        found = datetime.fromisoformat(text)
+        parsed = datetime.fromisoformat(text)
     except ValueError:
         raise InvalidInput(field, f"is {text[:40]!r}", "send one such as 2026-01-31 or 2026-01-31T12:00:00Z") from None
-    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    return parsed.astimezone(UTC) if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
 def american_date(field: str, text: str) -> datetime | None:

@@ -34,14 +34,14 @@ def conversation(field: str, messages: Any) -> ChatHistory:
     """Reads a list of messages. Raises InvalidInput naming the message at fault."""
     turns = as_kind(field, messages, list)
     roles = [as_kind(f"{field}[{at}]", turn, dict).get("role") for at, turn in enumerate(turns)]
-    asked = max((at for at, role in enumerate(roles) if role == "user"), default=-1)
-    if asked < 0:
+    question_at = max((at for at, role in enumerate(roles) if role == "user"), default=-1)
+    if question_at < 0:
         raise InvalidInput(field, "has no message of the role user", "send the question as a user message")
-    question = _text(f"{field}[{asked}].content", turns[asked].get("content"))
-    check_text(f"{field}[{asked}].content", question)
-    said = list(_said(field, turns[:asked]))
-    unused = [*_unused(field, roles, asked), *(f"{one.field} (too long ago)" for one in said[:-MOST_TURNS])]
-    return ChatHistory(question, tuple((one.role, one.text) for one in said[-MOST_TURNS:]), tuple(unused))
+    question = _text(f"{field}[{question_at}].content", turns[question_at].get("content"))
+    check_text(f"{field}[{question_at}].content", question)
+    earlier = list(_said(field, turns[:question_at]))
+    unused = [*_unused(field, roles, question_at), *(f"{one.field} (too long ago)" for one in earlier[:-MOST_TURNS])]
+    return ChatHistory(question, tuple((one.role, one.text) for one in earlier[-MOST_TURNS:]), tuple(unused))
 
 
 def _said(field: str, turns: Sequence[dict[str, Any]]) -> Iterable[_Message]:
@@ -57,9 +57,9 @@ def _said(field: str, turns: Sequence[dict[str, Any]]) -> Iterable[_Message]:
             yield _Message(f"{field}[{at}]", role, text)
 
 
-def _unused(field: str, roles: Sequence[Any], asked: int) -> Iterable[str]:
+def _unused(field: str, roles: Sequence[Any], question_at: int) -> Iterable[str]:
     for at, role in enumerate(roles):
-        if role not in ("user", "assistant") or at > asked:
+        if role not in ("user", "assistant") or at > question_at:
             yield f"{field}[{at}] ({whole(str(role)[:20])})"
 
 

@@ -32,8 +32,8 @@ class UnknownModel(NotFound):
     reason = "MODEL_NOT_FOUND"
 
 
-def preset(model: str, known: Mapping[str, Preset]) -> Preset:
+def preset(model: str, presets: Mapping[str, Preset]) -> Preset:
     """What a name stands for. Raises UnknownModel."""
-    if model not in known:
-        raise UnknownModel("model", model[:80], f"use {' or '.join(known)}")
-    return known[model]
+    if model not in presets:
+        raise UnknownModel("model", model[:80], f"use {' or '.join(presets)}")
+    return presets[model]

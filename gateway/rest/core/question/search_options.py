@@ -47,17 +47,17 @@ class InvalidModel(InvalidInput):
 def filter_of(body: Mapping[str, Any], now: datetime) -> SearchFilter:
     """What a source must be. Raises InvalidInput, also for a filter that can't be kept."""
     refuse_unkept(body)
-    own = search_filter(FILTERED.name, FILTERED.of(body))
-    after = [american_date(AFTER.name, AFTER.of(body)), since(RECENCY.of(body), now), own.published_after]
+    native = search_filter(FILTERED.name, FILTERED.of(body))
+    after = [american_date(AFTER.name, AFTER.of(body)), since(RECENCY.of(body), now), native.published_after]
     return SearchFilter(
-        document_ids=own.document_ids,
-        source_types=own.source_types,
-        domains=(*own.domains, *DOMAINS.of(body)),
-        languages=(*own.languages, *map(language, LANGUAGES.of(body))),
+        document_ids=native.document_ids,
+        source_types=native.source_types,
+        domains=(*native.domains, *DOMAINS.of(body)),
+        languages=(*native.languages, *map(language, LANGUAGES.of(body))),
         published_after=max((at for at in after if at is not None), default=None),
-        published_before=american_date(BEFORE.name, BEFORE.of(body)) or own.published_before,
-        metadata=own.metadata,
-        conditions=own.conditions,
+        published_before=american_date(BEFORE.name, BEFORE.of(body)) or native.published_before,
+        metadata=native.metadata,
+        conditions=native.conditions,
     )
 
 

@@ -87,7 +87,7 @@ async def test_what_a_sidecar_refuses_is_taken_back(guarded: Guarded, monkeypatc
     before = _policy_files(mesh)
     monkeypatch.setattr(push, "judge_identity", lambda *_: Verdict(True, ""))
     report = await asyncio.to_thread(push_identity, mesh.placement, services, guarded.config | {"allow": []})
-    assert [service_name.outcome for service_name in report.services] == ["refused", "refused"]
+    assert [each.outcome for each in report.services] == ["refused", "refused"]
     assert _policy_files(mesh) == before
     async with egress(mesh) as channel:
         assert await code(channel, guarded.key) is grpc.StatusCode.OK
@@ -114,7 +114,7 @@ async def test_a_dead_sidecar_is_reported_and_gets_the_policy_when_it_starts(gua
     mesh.sidecars["back"].wait(5)
     config = guarded.config | {"allow": ["127.0.0.0/8", "10.0.0.0/8"]}
     report = await asyncio.to_thread(push_identity, mesh.placement, mesh.topology.service_names(), config, 1.0)
-    assert {service_name.service_name: service_name.outcome for service_name in report.services} == {
+    assert {each.service: each.outcome for each in report.services} == {
         "front": "live",
         "back": "timed_out",
     }
