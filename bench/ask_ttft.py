@@ -25,8 +25,8 @@ from bench.common.run import run, shuffled
 from bench.common.stats import difference, ratio
 from citemesh.errors import PreconditionFailed
 from citemesh.kit.settings import load
-from cli.layout import StackOptions
-from cli.stack import Stack
+from cli.local_mesh.layout import StackOptions
+from cli.local_mesh.stack import Stack
 
 MAX_TOKENS = 16
 MEMORY_GIB = 12.0

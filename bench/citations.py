@@ -37,8 +37,8 @@ from bench.common.run import run
 from bench.common.stats import Estimate, estimate
 from bench.retrieving.mesh_services import fill
 from citemesh.kit.settings import load
-from cli.layout import StackOptions
-from cli.stack import Stack
+from cli.local_mesh.layout import StackOptions
+from cli.local_mesh.stack import Stack
 from gateway.query.ports import Upstreams
 from gateway.settings import GatewaySettings
 

@@ -22,8 +22,8 @@ from bench.common.args import SEED
 from bench.retrieving.mesh_services import fill
 from bench.retrieving.sets import SETS
 from citemesh.errors import CiteMeshError
-from cli.layout import StackOptions
-from cli.stack import Stack
+from cli.local_mesh.layout import StackOptions
+from cli.local_mesh.stack import Stack
 
 HOPS = (1, 2)
 

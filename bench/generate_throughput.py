@@ -35,8 +35,8 @@ from citemesh.client.types import Sampling
 from citemesh.kit.settings import load
 from citemesh.mesh.topology import Topology, load_topology
 from citemesh.models import prepare
-from cli.layout import StackOptions
-from cli.stack import Stack
+from cli.local_mesh.layout import StackOptions
+from cli.local_mesh.stack import Stack
 from services.generation.settings import GenerationSettings
 
 CONCURRENCIES = {1: 2, 8: 1}

@@ -24,8 +24,8 @@ from bench.common.run import run, shuffled
 from bench.common.stats import Estimate, difference, estimate, median, percentile, ratio
 from citemesh.client import Mesh
 from citemesh.mesh.topology import Topology, load_topology
-from cli.layout import StackOptions
-from cli.stack import Stack
+from cli.local_mesh.layout import StackOptions
+from cli.local_mesh.stack import Stack
 
 CONCURRENCIES = (1, 16)
 SERVICES = ("gateway", "tokenizer")

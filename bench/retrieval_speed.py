@@ -30,8 +30,8 @@ from bench.speed import corpora, ingesting, mesh, peer, sides, sizes
 from bench.speed.growth import exponent
 from bench.speed.sides import Sized
 from citemesh.errors import InvalidInput
-from cli.layout import LARGE_PAGES
-from cli.stack import Stack
+from cli.local_mesh.layout import LARGE_PAGES
+from cli.local_mesh.stack import Stack
 
 PARTS = ("index", "ingest", "peer")
 _MANY = ("batch", "batch of references", "callers")

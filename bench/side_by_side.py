@@ -50,9 +50,9 @@ from citemesh.client.types import CitationEvent, DeltaEvent, DoneEvent
 from citemesh.errors import PreconditionFailed
 from citemesh.kit.settings import load
 from citemesh.models import prepare
-from cli.layout import StackOptions
-from cli.ports import why_taken
-from cli.stack import Stack
+from cli.local_mesh.layout import StackOptions
+from cli.local_mesh.ports import why_taken
+from cli.local_mesh.stack import Stack
 from gateway.settings import GatewaySettings
 from services.generation.settings import GenerationSettings
 from services.retrieval.settings import RetrievalSettings

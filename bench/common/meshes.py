@@ -11,9 +11,9 @@ from citemesh.client import Mesh
 from citemesh.errors import PreconditionFailed
 from citemesh.mesh.dial import dial_targets
 from citemesh.mesh.topology import Topology
-from cli.layout import Layout, StackOptions
-from cli.ports import why_taken
-from cli.stack import Stack, running_stack
+from cli.local_mesh.layout import Layout, StackOptions
+from cli.local_mesh.ports import why_taken
+from cli.local_mesh.stack import Stack, running_stack
 
 BASES = range(21080, 32000, 500)
 

@@ -20,7 +20,7 @@ from citemesh.client.types import Candidate, Passage, Search, Upload
 from citemesh.contract.bounds import MOST_SOURCES
 from citemesh.errors import NotFound, PreconditionFailed
 from citemesh.kit.settings import load
-from cli.layout import StackOptions
+from cli.local_mesh.layout import StackOptions
 from gateway.settings import GatewaySettings
 from services.retrieval.settings import RetrievalSettings
 

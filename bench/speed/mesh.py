@@ -8,8 +8,8 @@ from pathlib import Path
 from bench.common.meshes import bench_mesh
 from citemesh.client import Mesh
 from citemesh.mesh.topology import Topology, load_topology
-from cli.layout import StackOptions
-from cli.stack import Stack
+from cli.local_mesh.layout import StackOptions
+from cli.local_mesh.stack import Stack
 
 SERVICES = ("tokenizer", "retrieval")
 

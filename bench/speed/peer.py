@@ -28,7 +28,7 @@ from citemesh.client.types import Search, Upload
 from citemesh.errors import PreconditionFailed
 from citemesh.kit.settings import load
 from citemesh.models import prepare
-from cli.ports import why_taken
+from cli.local_mesh.ports import why_taken
 from services.retrieval.settings import RetrievalSettings
 
 TOP_K = 10

@@ -27,7 +27,7 @@ from bench.speed import children, vectors
 from bench.speed.sides import BATCH, K, Sides, Sized, Worked, search_of
 from citemesh.client import Mesh
 from citemesh.client.types import SearchAnswer
-from cli.layout import LARGE_PAGES
+from cli.local_mesh.layout import LARGE_PAGES
 from services.retrieval.engines.durable.index.kinds import IndexChoice
 
 START_S = 120.0

@@ -19,7 +19,7 @@ from citemesh.errors import InvalidInput, Unavailable
 from citemesh.mcp import documents
 from citemesh.mcp.doors import Doors
 from citemesh.mcp.server import build
-from cli.mcp import loopback
+from cli.operations.mcp import loopback
 from tests.contract.gateway_service import Running
 from tests.contract.library_service import library
 from tests.contract.rest_service import ASKED, WOVEN, until

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from citemesh.client import Mesh
 from citemesh.mesh import Topology
-from cli.layout import StackOptions
-from cli.ports import why_taken
-from cli.stack import Stack
+from cli.local_mesh.layout import StackOptions
+from cli.local_mesh.ports import why_taken
+from cli.local_mesh.stack import Stack
 
 T = TypeVar("T")
 # Longer than any start on a slow machine: the limit that matters is the stack's own.

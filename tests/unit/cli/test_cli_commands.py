@@ -18,9 +18,9 @@ from citemesh.client import query as query_module
 from citemesh.client.types import AskEvent, DeltaEvent, DoneEvent, Location, Question, SearchFilter, Source, Span, Usage
 from citemesh.mesh.topology import load_topology
 from cli import main
-from cli.failures import exit_status, message_of, remedy_of
-from cli.keys import Keyring
-from cli.runtime import Running, write_note
+from cli.local_mesh.keys import Keyring
+from cli.local_mesh.runtime import Running, write_note
+from cli.terminal.failures import exit_status, message_of, remedy_of
 
 DONE = DoneEvent("complete", "generated", Usage(), (), {}, "", "m")
 
@@ -239,8 +239,8 @@ def test_ingest_refuses_what_is_not_there() -> None:
 
 
 def test_doctor_tells_each_lack_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cli.checks.version", _without("faiss-cpu"))
-    monkeypatch.setattr("cli.checks.DISK_BYTES", 1 << 60)
+    monkeypatch.setattr("cli.operations.checks.version", _without("faiss-cpu"))
+    monkeypatch.setattr("cli.operations.checks.DISK_BYTES", 1 << 60)
     result = invoke("doctor", "--json")
     assert result.exit_code == 1
     found = {check["name"]: check for check in map(json.loads, result.stdout.splitlines())}

@@ -14,7 +14,7 @@ from citemesh.mesh.dial import dial_targets, ingress_targets
 from citemesh.mesh.envoy.bootstrap import bootstrap
 from citemesh.mesh.placement import Placement
 from citemesh.mesh.topology import Topology, load_topology, parse_topology
-from cli.layout import Layout, StackOptions
+from cli.local_mesh.layout import Layout, StackOptions
 
 SHARDED = Path(__file__).parent / "golden/sharded/in/mesh.yaml"
 ROOT = Path(__file__).parents[3]

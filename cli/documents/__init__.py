@@ -1,0 +1,1 @@
+"""Commands that ingest, follow, list and delete documents."""

@@ -1,0 +1,147 @@
+"""`citemesh eval`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from citemesh.client.mesh import Mesh
+from citemesh.client.types import Question, SearchFilter
+from citemesh.contract.bounds import MOST_HOPS
+from citemesh.evaluation import questions, record, report
+from citemesh.evaluation.certainty import Difference
+from citemesh.evaluation.questions import Asked
+from citemesh.evaluation.record import Record
+from citemesh.evaluation.run import Judged, evaluate
+from cli.terminal.connect import connect, connection_options, reporting, run, settings_for
+from cli.terminal.options import collections_option, filter_options
+from cli.terminal.terminal import console, printable
+
+QUICK = 20
+TIMEOUT_S = 300.0
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command(name="eval")
+@click.argument("file", type=_FILE)
+@collections_option
+@click.option("--mode", type=click.Choice(["generated", "extractive"]), default=None, help="How to answer.")
+@click.option(
+    "--max-hops", type=click.IntRange(0, MOST_HOPS), default=0, help="Most searches a question; 0: the gateway's."
+)
+@click.option("--name", default="", help="What to call this run; the file's name when left out.")
+@click.option("--concurrency", type=click.IntRange(1, 64), default=2, show_default=True, help="Questions at once.")
+@click.option("--quick", is_flag=True, help=f"Asks the first {QUICK} questions only.")
+@click.option("--json", "json_file", type=_FILE, help="Writes the whole run to a file, which --compare reads.")
+@click.option("--html", "html_file", type=_FILE, help="Writes a report with the worst cases first.")
+@click.option("--compare", type=_FILE, help="An earlier run's --json file: differences, question by question.")
+@connection_options
+@reporting
+@filter_options
+def eval(
+    file: Path,
+    collections: tuple[str, ...],
+    mode: str | None,
+    max_hops: int,
+    name: str,
+    concurrency: int,
+    quick: bool,
+    json_file: Path | None,
+    html_file: Path | None,
+    compare: Path | None,
+    chosen: SearchFilter,
+    target: str | None,
+    key: str | None,
+    state_dir: Path | None,
+    timeout_s: float | None,
+) -> int:
+    """Ask a set of questions and measure the answers.
+
+    FILE is JSON Lines: {"question": "…", "answers": ["…"], "evidence": [{"document_id" | "title" | "quote": "…"}]}, of
+    which only the question must be there. Said are evidence recall, citation precision and recall, the share of
+    supported sentences, the match with right answers, time and tokens, each with its 95 % interval over the questions.
+    """
+    asked = questions.read(file)[: QUICK if quick else None]
+    before = record.read(compare) if compare else None
+    form = Question(
+        question="",
+        collection=collections[0] if collections else "",
+        more_collections=collections[1:],
+        mode=mode or "",
+        max_hops=max_hops,
+        filter=chosen,
+        skip_cache=True,
+    )
+    mesh = connect("gateway", settings_for(state_dir), target, key)
+    return run(
+        _eval(
+            mesh,
+            asked,
+            form,
+            concurrency,
+            timeout_s or TIMEOUT_S,
+            _Output(name or file.name, before, json_file, html_file),
+        )
+    )
+
+
+class _Output:
+    """Where a run's figures go."""
+
+    def __init__(self, name: str, before: Record | None, json_file: Path | None, html_file: Path | None) -> None:
+        self._name = name
+        self._before = before
+        self._json_file = json_file
+        self._html_file = html_file
+
+    def write(self, judged: Sequence[Judged], asked_with: Mapping[str, Any]) -> None:
+        """Prints the figures and writes the files."""
+        made = Record(self._name, asked_with, tuple(map(record.case, judged)))
+        differences = record.compared(self._before, made) if self._before else {}
+        if self._json_file:
+            told = json.dumps(record.to_json(made, differences), ensure_ascii=False, indent=1)
+            self._json_file.write_text(told + "\n", encoding="utf-8")
+        if self._html_file:
+            against = self._before.name if self._before else ""
+            self._html_file.write_text(report.page(made, differences, against), encoding="utf-8")
+        show(made, differences)
+
+
+def show(made: Record, differences: Mapping[str, Difference]) -> None:
+    """Print the figures of a run, and what differs from the run before."""
+    table = Table("measure", "mean", "95 %", "questions", *(["difference", "p"] if differences else []), box=None)
+    for name, one in made.figures().items():
+        row = [name, f"{one.mean:.3f}", f"{one.low:.3f} to {one.high:.3f}", str(one.questions)]
+        other = differences.get(name)
+        table.add_row(*row, *([f"{other.mean:+.3f}", f"{other.p:.3f}"] if other else []))
+    out = console()
+    out.print(table)
+    errors = [case for case in made.cases if case.error]
+    for case in errors[:3]:
+        out.print(printable(f"not answered: {case.question[:80]} ({case.error})"), style="red")
+
+
+async def _eval(
+    mesh: Mesh, asked: Sequence[Asked], form: Question, concurrency: int, timeout_s: float, output: _Output
+) -> int:
+    with _progress(len(asked)) as done:
+        async with mesh:
+            judged = await evaluate(mesh.query, asked, form, concurrency, timeout_s, done)
+    told = {"collection": form.collection or "default", "mode": form.mode or "automatic", "max_hops": form.max_hops}
+    output.write(judged, told)
+    return 0 if any(not one.outcome.error for one in judged) else 1
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[], None]]:
+    columns = (TextColumn("asking"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(stderr=True), disable=not console(stderr=True).is_terminal) as progress:
+        task = progress.add_task("asking", total=total)
+        yield lambda: progress.advance(task)

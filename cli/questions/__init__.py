@@ -1,0 +1,1 @@
+"""Commands that ask and search, and how answers are shown."""

@@ -1,0 +1,1 @@
+"""Commands for collections and their copies."""

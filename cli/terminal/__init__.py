@@ -1,0 +1,1 @@
+"""What all commands share: options, connections, failures and text on a terminal."""
