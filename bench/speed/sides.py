@@ -11,10 +11,10 @@ import faiss
 import numpy as np
 
 from bench.common import cpu
-from bench.common.machine import cores
 from bench.speed.vectors import Vectors
 from citemesh.client import Mesh
 from citemesh.client.types import Search
+from citemesh.cpu import usable_cores
 
 K = 10
 BATCH = 64
@@ -98,7 +98,7 @@ class Sides:
         taken["one thread"].append(sum(self._raw(BATCH) for _ in range(BATCHES)) / BATCHES)
         worked.caller += time.process_time() - started
         worked.searches += BATCHES * BATCH
-        _faiss.omp_set_num_threads(cores())
+        _faiss.omp_set_num_threads(usable_cores())
         taken["batch"].append(sum(self._raw(BATCH) for _ in range(BATCHES)) / BATCHES)
 
     async def service(self) -> None:

@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.common import show
-from bench.common.machine import cores
 from bench.common.run import shuffled
 from bench.speed import children, vectors
 from bench.speed.sides import BATCH, K, Sides, Sized, Worked, search_of
 from citemesh.client import Mesh
 from citemesh.client.types import SearchAnswer
+from citemesh.cpu import usable_cores
 from cli.local_mesh.layout import LARGE_PAGES
 from services.retrieval.engines.durable.index.kinds import IndexChoice
 
@@ -62,7 +62,7 @@ async def measure(folder: Path, count: int, kind: str, rounds: int, seed: int) -
 async def _service(folder: Path, env: dict[str, str], sized: Sized) -> AsyncIterator[tuple[Mesh, int]]:
     """The retrieval service over a filled store, when it answers, and its process."""
     socket, log = folder / "r.sock", folder / "service.log"
-    threads = str(max(1, cores() // 2))
+    threads = str(max(1, usable_cores() // 2))
     env = env | {"CITEMESH_RETRIEVAL_LISTEN": f"unix:{socket}", "OMP_NUM_THREADS": threads}
     env["GLIBC_TUNABLES"] = LARGE_PAGES
     started = time.perf_counter()

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from citemesh.cpu import usable_cores
 from citemesh.errors import PreconditionFailed
 from citemesh.kit.settings import PREFIX
 from citemesh.mesh.dial import dial_targets, ingress_targets
@@ -167,7 +168,7 @@ class Layout:
 
 def _threads() -> dict[str, str]:
     """Half of the cores for each math library, unless the user has chosen: ten processes share this machine."""
-    count = str(max(1, (os.cpu_count() or 2) // 2))
+    count = str(max(1, usable_cores() // 2))
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
     return {name: os.environ.get(name, count) for name in names} | {"PYTHONUNBUFFERED": "1"}
 

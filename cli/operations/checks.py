@@ -18,6 +18,7 @@ from typing import Literal
 
 from packaging.requirements import Requirement
 
+from citemesh.cpu import usable_cores
 from citemesh.errors import PreconditionFailed
 from citemesh.mesh.envoy.binary import find_envoy
 from cli.local_mesh.layout import Layout
@@ -131,8 +132,8 @@ def memory() -> Check:
 
 
 def cores() -> Check:
-    """Processor cores."""
-    count = os.cpu_count() or 1
+    """Processor cores that may be used."""
+    count = usable_cores()
     if count < 2:
         return Check("cores", "optional", f"{count}", "2 are wanted; answers will be slow")
     return Check("cores", "ok", str(count))

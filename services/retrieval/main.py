@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 import sys
 from contextlib import suppress
 
@@ -11,6 +10,7 @@ from citemesh.api.retrieval.v1 import document_service_pb2_grpc as documents_grp
 from citemesh.api.retrieval.v1 import retrieval_service_pb2_grpc as search_grpc
 from citemesh.client.mesh import Mesh
 from citemesh.contract.bounds import DEFAULT_COLLECTION
+from citemesh.cpu import usable_cores
 from citemesh.errors import AlreadyExists, NotFound
 from citemesh.kit.server import Registration, ServiceSpec, run_service
 from services.retrieval.embedding.encoder import Encoder
@@ -137,7 +137,7 @@ def engine_of(settings: RetrievalSettings) -> RetrievalEngine:
         index_threads=settings.index_threads,
         near_duplicate=settings.near_duplicate,
         lexical_postings=settings.lexical_postings,
-        search_threads=settings.search_threads or len(os.sched_getaffinity(0)),
+        search_threads=settings.search_threads or usable_cores(),
     )
 
 
@@ -214,7 +214,7 @@ def _endpoint(settings: RetrievalSettings) -> Encoder:
 
 def load_of(settings: RetrievalSettings) -> Load:
     """How much is embedded at once. On a CPU every core takes passages, and gives way to whoever waits."""
-    workers = settings.embedding_workers or (len(os.sched_getaffinity(0)) if settings.device == "cpu" else 1)
+    workers = settings.embedding_workers or (usable_cores() if settings.device == "cpu" else 1)
     return Load(
         batch_tokens=settings.batch_tokens,
         workers=workers,

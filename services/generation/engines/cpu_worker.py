@@ -11,7 +11,8 @@ from typing import Any
 from torch import set_num_threads  # taken before vLLM puts a function in its place that does nothing
 from vllm.v1.worker.cpu_worker import CPUWorker
 
-from services.generation.engines.threads import SETTING, Threads, allowed_cores
+from citemesh.cpu import usable_cores
+from services.generation.engines.threads import SETTING, Threads
 
 
 class ReadingWorker(CPUWorker):  # type: ignore[misc]  # vLLM is shipped without types
@@ -20,7 +21,7 @@ class ReadingWorker(CPUWorker):  # type: ignore[misc]  # vLLM is shipped without
     def __init__(self, vllm_config: Any, *arguments: Any, **more: Any) -> None:
         super().__init__(vllm_config, *arguments, **more)
         always, reading = vllm_config.additional_config[SETTING]
-        most = reading or allowed_cores(Path("/sys/fs/cgroup/cpu.max"))
+        most = reading or usable_cores()
         self._threads = Threads(always, most, Path("/proc/loadavg"))
 
     def execute_model(self, scheduler_output: Any) -> Any:

@@ -1,6 +1,5 @@
 """How many threads a step of a model takes on a CPU."""
 
-import os
 import time
 from pathlib import Path
 
@@ -49,17 +48,3 @@ class Threads:
             return int(self._running.read_text(encoding="ascii").split()[3].partition("/")[0]) - 1
         except (OSError, ValueError, IndexError):
             return self._reading
-
-
-def allowed_cores(quota: Path) -> int:
-    """Cores that this process may keep busy: those that it may run on, at most its control group's share of time.
-
-    Args:
-        quota: the group's cpu.max, microseconds in each period or "max" (kernel documentation, cgroup-v2).
-    """
-    cores = len(os.sched_getaffinity(0))
-    try:
-        most, period = quota.read_text(encoding="ascii").split()
-        return max(1, min(cores, int(most) // int(period)))
-    except (OSError, ValueError, ZeroDivisionError):  # no such group, or no limit
-        return cores

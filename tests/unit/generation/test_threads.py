@@ -1,11 +1,10 @@
 """How many threads a step takes, by what runs beside it."""
 
-import os
 from pathlib import Path
 
 import pytest
 
-from services.generation.engines.threads import READS_FROM, Threads, allowed_cores
+from services.generation.engines.threads import READS_FROM, Threads
 
 
 @pytest.fixture
@@ -47,16 +46,3 @@ def test_where_the_system_does_not_tell_no_core_is_idle(running: Path, text: str
     if text is not None:
         running.write_text(text, encoding="ascii")
     assert Threads(1, 8, running).of_step(500) == 0
-
-
-@pytest.mark.parametrize(
-    ("quota", "cores"),
-    [("200000 100000", 2), ("50000 100000", 1), ("350000 100000", 3), ("max 100000", 8), ("", 8), ("1 0", 8)],
-)
-def test_a_share_of_time_allows_no_more_cores(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quota: str, cores: int
-) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
-    (tmp_path / "cpu.max").write_text(f"{quota}\n", encoding="ascii")
-    assert allowed_cores(tmp_path / "cpu.max") == cores
-    assert allowed_cores(tmp_path / "none") == 8
