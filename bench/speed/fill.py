@@ -19,10 +19,10 @@ from bench.speed.vectors import Vectors
 from citemesh.contract.bounds import DEFAULT_COLLECTION
 from citemesh.kit.settings import load
 from services.retrieval.engine import RetrievalEngine
-from services.retrieval.main import engine_of, index_of
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.types.chunk import Chunk, Place
 from services.retrieval.types.document import DocumentInfo, NewDocument
+from services.retrieval.wiring.engine import engine_of, index_of
 
 PASSAGES = 100
 WORDS = 12

@@ -9,10 +9,10 @@ import pytest
 from citemesh.errors import CiteMeshError, DeadlineExceeded, Overloaded, PreconditionFailed, Unavailable
 from services.retrieval.embedding import endpoint as endpoints
 from services.retrieval.embedding.encoder import Encoder, LateEncoder
-from services.retrieval.embedding.endpoint import Address, Endpoint, RetryBudget
+from services.retrieval.embedding.endpoint import EmbeddingEndpoint, EndpointAddress, RetryBudget
 from services.retrieval.embedding.openai_encoder import OpenAiEncoder, Prefixes
-from services.retrieval.main import encoder_of
 from services.retrieval.settings import RetrievalSettings
+from services.retrieval.wiring.embedding import encoder_of
 from tests.support.embedding_endpoint import DIMENSION, Standin, ok, saying, slow, standin, status
 
 
@@ -23,13 +23,13 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Standin]:
         yield running
 
 
-def address(server: Standin, **changes: object) -> Address:
-    return Address(**{"base": server.base, "model": "m", "dimension": DIMENSION, "key": "sk-secret"} | changes)  # type: ignore[arg-type]  # names differ a test
+def address(server: Standin, **changes: object) -> EndpointAddress:
+    return EndpointAddress(**{"base": server.base, "model": "m", "dimension": DIMENSION, "key": "sk-secret"} | changes)  # type: ignore[arg-type]  # names differ a test
 
 
 def test_vectors_come_in_the_order_of_the_texts_and_of_length_one(server: Standin) -> None:
     for server.base64 in (False, True):
-        found = Endpoint(address(server)).vectors(["one word", "茶 🍵", "one word"])
+        found = EmbeddingEndpoint(address(server)).vectors(["one word", "茶 🍵", "one word"])
         assert np.allclose(np.linalg.norm(found, axis=1), 1)
         assert np.array_equal(found[0], found[2])
         assert not np.allclose(found[0], found[1])
@@ -40,7 +40,7 @@ def test_vectors_come_in_the_order_of_the_texts_and_of_length_one(server: Standi
 
 def test_a_passing_fault_is_tried_again(server: Standin) -> None:
     server.faults = [status(503), status(429), status(500)]
-    assert Endpoint(address(server)).vectors(["x"]).shape == (1, DIMENSION)
+    assert EmbeddingEndpoint(address(server)).vectors(["x"]).shape == (1, DIMENSION)
     assert len(server.calls) == 4
 
 
@@ -50,7 +50,7 @@ def test_a_passing_fault_is_tried_again(server: Standin) -> None:
 def test_a_lasting_fault_is_told_after_four_tries(server: Standin, code: int, kind: type[CiteMeshError]) -> None:
     server.faults = [status(code)] * 9
     with pytest.raises(kind, match="embedding endpoint"):
-        Endpoint(address(server)).vectors(["x"])
+        EmbeddingEndpoint(address(server)).vectors(["x"])
     assert len(server.calls) == 4
 
 
@@ -61,7 +61,7 @@ def test_a_lasting_fault_is_told_after_four_tries(server: Standin, code: int, ki
 def test_a_refusal_is_not_tried_again_and_repeats_no_text(server: Standin, code: int, said: str) -> None:
     server.faults = [status(code, location="http://elsewhere.example/")]
     with pytest.raises(PreconditionFailed, match=said) as refused:
-        Endpoint(address(server)).vectors(["a private text"])
+        EmbeddingEndpoint(address(server)).vectors(["a private text"])
     assert len(server.calls) == 1
     told = f"{refused.value} {refused.value.remedy}"
     assert "private" not in told
@@ -71,7 +71,7 @@ def test_a_refusal_is_not_tried_again_and_repeats_no_text(server: Standin, code:
 def test_a_stated_wait_is_kept_or_told_where_it_is_over_the_deadline(server: Standin) -> None:
     server.faults = [status(429, **{"retry-after": "60"})]
     with pytest.raises(Overloaded) as refused:
-        Endpoint(address(server, timeout_s=5)).vectors(["x"])
+        EmbeddingEndpoint(address(server, timeout_s=5)).vectors(["x"])
     assert refused.value.retry_after_s == 60
     assert len(server.calls) == 1
 
@@ -79,14 +79,14 @@ def test_a_stated_wait_is_kept_or_told_where_it_is_over_the_deadline(server: Sta
 def test_the_deadline_ends_a_slow_call(server: Standin) -> None:
     server.faults = [slow(1.0)]
     with pytest.raises(DeadlineExceeded, match=r"0\.2 s"):
-        Endpoint(address(server, timeout_s=0.2)).vectors(["x"])
+        EmbeddingEndpoint(address(server, timeout_s=0.2)).vectors(["x"])
 
 
 def test_an_endpoint_that_is_not_there_is_unavailable() -> None:
     with standin() as gone:
         there = address(gone, timeout_s=2)
     with pytest.raises(Unavailable, match="ConnectError"):
-        Endpoint(there).vectors(["x"])
+        EmbeddingEndpoint(there).vectors(["x"])
 
 
 def row(index: int, embedding: object) -> dict[str, object]:
@@ -111,7 +111,7 @@ def row(index: int, embedding: object) -> dict[str, object]:
 def test_an_answer_that_cannot_be_used_says_why(server: Standin, answer: bytes, said: str) -> None:
     server.faults = [saying(answer)]
     with pytest.raises(PreconditionFailed, match=said):
-        Endpoint(address(server)).vectors(["x", "y"])
+        EmbeddingEndpoint(address(server)).vectors(["x", "y"])
     assert len(server.calls) == 1
 
 
@@ -119,7 +119,7 @@ def test_a_huge_answer_is_refused(server: Standin, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(endpoints, "_LONGEST_ANSWER", 1 << 20)
     server.faults = [saying(b" " * (2 << 20))]
     with pytest.raises(PreconditionFailed, match="1 MiB"):
-        Endpoint(address(server)).vectors(["x"])
+        EmbeddingEndpoint(address(server)).vectors(["x"])
 
 
 def test_retries_are_spent_and_earned() -> None:
@@ -136,7 +136,7 @@ def test_retries_are_spent_and_earned() -> None:
 
 def test_an_endpoint_that_is_down_is_asked_less(server: Standin) -> None:
     server.faults = [status(503)] * 99
-    asked = Endpoint(address(server))
+    asked = EmbeddingEndpoint(address(server))
     for _ in range(10):
         with pytest.raises(Unavailable):
             asked.vectors(["x"])
