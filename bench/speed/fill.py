@@ -98,7 +98,7 @@ async def _settled(engine: RetrievalEngine, wanted: str) -> None:
 def main() -> int:
     """Fills the store."""
     settings, vectors = load(RetrievalSettings), np.load(Path(sys.argv[1]), mmap_mode="r")
-    wanted = index_of(settings).wanted(len(vectors))
+    wanted = index_of(settings).kind_for(len(vectors))
     print(json.dumps(asyncio.run(fill(engine_of(settings), vectors, wanted))), flush=True)
     return 0
 

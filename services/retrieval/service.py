@@ -20,7 +20,7 @@ from citemesh.kit import call_context
 from services.retrieval import metrics
 from services.retrieval.convert import collections, documents, pages, passages, searches, vectors
 from services.retrieval.embedding.queue import EmbeddingQueue
-from services.retrieval.engine import ChunkSearch, CollectionStore, DocumentStore, Snapshots
+from services.retrieval.engine import ChunkSearch, Snapshots, StoredCollections, StoredDocuments
 from services.retrieval.ingestion.stream import IngestionStream
 from services.retrieval.ingestion.upload import Part
 from services.retrieval.types.query import Query
@@ -92,7 +92,7 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
 class DocumentService(documents_grpc.DocumentServiceServicer):
     """Takes documents in and gives them back."""
 
-    def __init__(self, documents: DocumentStore, stream: IngestionStream, most_message_bytes: int) -> None:
+    def __init__(self, documents: StoredDocuments, stream: IngestionStream, most_message_bytes: int) -> None:
         self._documents = documents
         self._stream = stream
         self._most_text_bytes = most_message_bytes - 65536
@@ -140,7 +140,7 @@ class DocumentService(documents_grpc.DocumentServiceServicer):
 class CollectionService(collections_grpc.CollectionServiceServicer):
     """Manages collections."""
 
-    def __init__(self, store: CollectionStore, snapshots: Snapshots, embeddings: EmbeddingQueue) -> None:
+    def __init__(self, store: StoredCollections, snapshots: Snapshots, embeddings: EmbeddingQueue) -> None:
         self._store = store
         self._snapshots = snapshots
         self._embeddings = embeddings

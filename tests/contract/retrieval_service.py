@@ -16,8 +16,10 @@ from citemesh.errors import (
 )
 from citemesh.kit.server import Server
 from services.retrieval import main
+from services.retrieval.main import MakeEncoder
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.types.chunk import TokenIds
+from services.retrieval.wiring.embedding import encoder_of
 from services.retrieval.wiring.engine import engine_of
 
 GUIDE = """---
@@ -83,9 +85,9 @@ class Service:
 
 
 @asynccontextmanager
-async def serving(settings: RetrievalSettings) -> AsyncIterator[Service]:
+async def serving(settings: RetrievalSettings, make_encoder: MakeEncoder = encoder_of) -> AsyncIterator[Service]:
     tokenizer = WordTokenizer()
-    parts = main.RetrievalParts(settings, engine_of(settings), tokenizer)
+    parts = main.RetrievalParts(settings, engine_of(settings), tokenizer, make_encoder=make_encoder)
     server = Server(main.service_of(parts, settings), settings)
     service = Service(settings, parts, tokenizer)
     try:

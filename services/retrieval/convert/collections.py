@@ -6,7 +6,7 @@ from citemesh.api.retrieval.v1 import collection_service_pb2 as pb
 from citemesh.contract.bounds import DEFAULT_COLLECTION
 from citemesh.errors import InvalidInput
 from citemesh.kit.timestamps import timestamp
-from services.retrieval.types.collection import CollectionInfo, Copied
+from services.retrieval.types.collection import CollectionInfo, StoreCopy
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
@@ -39,11 +39,11 @@ def collection(info: CollectionInfo) -> pb.Collection:
     )
 
 
-def copied(made: Copied) -> pb.SnapshotResponse:
+def snapshot(copy: StoreCopy) -> pb.SnapshotResponse:
     """A copy of the store."""
     return pb.SnapshotResponse(
-        directory=str(made.directory),
-        sequence_number=made.sequence,
-        documents=made.documents,
-        chunks=made.chunks,
+        directory=str(copy.directory),
+        sequence_number=copy.sequence,
+        documents=copy.documents,
+        chunks=copy.chunks,
     )

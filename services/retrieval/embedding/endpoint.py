@@ -176,7 +176,7 @@ def _retry_after(response: httpx.Response) -> float:
 
 
 def _pause(tried: int, least_s: float) -> float:
-    """Seconds before the next try: twice as long each time, between half and all at random, and no less than the answer said."""
+    """Seconds before the next try: twice as long each time, of which half or more at random, at least `least_s`."""
     longest = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * float(2 ** (tried - 1)))
     return max(least_s, longest * (0.5 + random.random() / 2))  # noqa: S311  # no secret
 

@@ -126,7 +126,7 @@ class Lane(Generic[Item, Result]):
     def _next(self) -> list[_Waiting[Item, Result]]:
         """The next batch, in the order of arrival. Callers that left are passed over.
 
-        Idle workers share what waits, so that items that arrive together do not keep one core busy and leave others idle.
+        Idle workers share what waits, so that items that arrive together keep every core busy and not one alone.
         """
         batch: list[_Waiting[Item, Result]] = []
         longest = 0

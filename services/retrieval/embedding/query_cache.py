@@ -61,7 +61,7 @@ class QueryCache(Generic[R]):
         return await self._join(text, self._flights.get(text) or self._depart(text))
 
     async def get_many(self, texts: Sequence[str]) -> list[R]:
-        """As `get` for each of them. Results that are neither stored nor being made are made at once, for this caller."""
+        """As `get` for each. Results that are neither stored nor being made are made together, for this caller."""
         missing = [text for text in dict.fromkeys(texts) if text not in self]
         present = [text for text in dict.fromkeys(texts) if text in self]
         self._count(len(missing), False)

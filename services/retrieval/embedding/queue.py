@@ -15,7 +15,7 @@ from services.retrieval.embedding.encoder import ChunkTokens, Encoder, Ids, Late
 from services.retrieval.embedding.lane import Lane
 from services.retrieval.embedding.query_cache import CountQueries, QueryCache
 from services.retrieval.threads import WorkerThreads
-from services.retrieval.types.chunk import TokenVectors, Vector
+from services.retrieval.types.chunk import PackedTokenVectors, Vector
 
 _PORTION = 256
 
@@ -141,7 +141,7 @@ class EmbeddingQueue:
         """Vectors of passages, shape (len(texts), dimension). Raises Unavailable."""
         return (await self.chunks(texts, [len(text) for text in texts]))[0]
 
-    async def chunks(self, texts: Sequence[str], lengths: Sequence[int]) -> tuple[Vector, list[TokenVectors]]:
+    async def chunks(self, texts: Sequence[str], lengths: Sequence[int]) -> tuple[Vector, list[PackedTokenVectors]]:
         """Vectors of chunks and of their own tokens. Raises Unavailable.
 
         Args:
@@ -151,7 +151,7 @@ class EmbeddingQueue:
         Returns vectors of shape (len(texts), dimension), and token vectors that are empty where there are none.
         """
         vectors = np.empty((len(texts), self.encoder.embedding.dimension), np.float32)
-        token_vectors = [TokenVectors()] * len(texts)
+        token_vectors = [PackedTokenVectors()] * len(texts)
         digest = self._late.token_vectors_digest if self._late else ""
         for start in range(0, len(texts), _PORTION):
             stop = start + _PORTION
@@ -160,7 +160,7 @@ class EmbeddingQueue:
             embedded = await asyncio.gather(*(self._passage(portion[at]) for at in order))
             for at, (vector, packed) in zip(order, embedded, strict=True):
                 vectors[start + at] = vector
-                token_vectors[start + at] = TokenVectors(packed, digest) if packed else TokenVectors()
+                token_vectors[start + at] = PackedTokenVectors(packed, digest) if packed else PackedTokenVectors()
         return vectors, token_vectors
 
     async def unreadable(self, texts: Sequence[str]) -> frozenset[int]:

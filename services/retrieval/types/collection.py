@@ -32,7 +32,7 @@ class CollectionInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class StoreCopy:
     """A consistent copy: where it is, the last change that it holds, and how much."""
 
     directory: Path

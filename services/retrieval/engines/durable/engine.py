@@ -1,6 +1,6 @@
-"""The engine that keeps what it acknowledges: SQLite is the truth, FAISS is derived from it.
+"""The durable engine: SQLite is the truth, FAISS indexes are derived from it.
 
-A change is committed by SQLite first, then followed by the index, then acknowledged. A search takes its numbers from
+SQLite commits a change first, then the index follows, then the change is acknowledged. A search takes its numbers from
 the index and everything else from the store, so that a deleted chunk can't be answered.
 """
 
@@ -18,20 +18,20 @@ from services.retrieval.engines.durable.index.kinds import IndexChoice
 from services.retrieval.engines.durable.index.maintenance import IndexMaintenance
 from services.retrieval.engines.durable.index.search_threads import SearchThreads
 from services.retrieval.engines.durable.search import DurableSearch
-from services.retrieval.engines.durable.store import changes, schema
+from services.retrieval.engines.durable.store import schema
 from services.retrieval.engines.durable.store.backup import copies
-from services.retrieval.engines.durable.store.database import Database, Transaction
+from services.retrieval.engines.durable.store.database import StoreDatabase, Transaction
 from services.retrieval.engines.durable.store.lock import StoreLock
-from services.retrieval.engines.durable.store.tables import chunks, collections, words
+from services.retrieval.engines.durable.store.tables import changes, chunks, collections, words
 from services.retrieval.engines.durable.store.tables import documents as documents_of
 from services.retrieval.engines.durable.store.tables import tokens as tokens_of
-from services.retrieval.engines.durable.store.tables.collections import Row
+from services.retrieval.engines.durable.store.tables.collections import CollectionRow
 from services.retrieval.engines.durable.store.tables.postings import MOST as MOST_POSTINGS
 from services.retrieval.search import near_duplicates
 from services.retrieval.search.fusion import EVEN, Weights
 from services.retrieval.types.chunk import Chunk, TokenIds
-from services.retrieval.types.collection import CollectionInfo, Copied, Embedding
-from services.retrieval.types.document import Deleted, DocumentInfo, NewDocument
+from services.retrieval.types.collection import CollectionInfo, Embedding, StoreCopy
+from services.retrieval.types.document import Deletion, DocumentInfo, NewDocument
 from services.retrieval.types.query import Query
 from services.retrieval.types.results import Results
 
@@ -67,7 +67,7 @@ class DurableEngine:
         self._search = DurableSearch(
             self._indexes, weights, candidates, near_duplicate, lexical_postings, self._search_threads
         )
-        self._database: Database | None = None
+        self._database: StoreDatabase | None = None
 
     async def open(self) -> None:
         """Takes the lock, checks the schema and brings the indexes up to the store."""
@@ -77,7 +77,7 @@ class DurableEngine:
         except OSError as error:
             fault = f"the store {self._directory} can't be made or opened: {error.strerror}"
             raise PreconditionFailed("STORE_UNUSABLE", fault, "check the path, its owner and rights") from None
-        self._database = Database(self._directory / "store.db", self._readers)
+        self._database = StoreDatabase(self._directory / "store.db", self._readers)
         try:
             await self._database.write(self._start)
         except BaseException:
@@ -133,8 +133,7 @@ class DurableEngine:
         """Lists collections."""
 
         def work(connection: sqlite3.Connection) -> tuple[CollectionInfo, ...]:
-            found = collections.page(connection, after, limit)
-            return tuple(self._info(connection, info) for info in found)
+            return tuple(self._info(connection, info) for info in collections.page(connection, after, limit))
 
         return await self._read(work)
 
@@ -144,14 +143,14 @@ class DurableEngine:
 
     async def put_many(self, documents: Sequence[NewDocument]) -> int:
         """Stores or replaces documents."""
-        ready = await asyncio.to_thread(lambda: [chunks.ready(document) for document in documents])
+        prepared = await asyncio.to_thread(lambda: [chunks.prepared(document) for document in documents])
 
         def work(connection: sqlite3.Connection) -> int:
             with Transaction(connection):
                 row = collections.find(connection, documents[0].info.collection)
-                made = [_written(connection, row, new) for new in ready]
+                written_changes = [_replace(connection, row, document) for document in prepared]
                 sequence = changes.begin(connection, row.id)
-            self._indexes.apply(row, IndexChange.joined(made), sequence)
+            self._indexes.apply(row, IndexChange.joined(written_changes), sequence)
             return sequence
 
         return await self._write(work)
@@ -179,11 +178,11 @@ class DurableEngine:
 
         return await self._write(work)
 
-    async def snapshot(self, collection: str) -> Copied:
-        """Copies what is kept, while it serves; one copy at a time."""
+    async def snapshot(self, collection: str) -> StoreCopy:
+        """Copies the store while it serves; one copy at a time."""
         database = self._open_database
 
-        def work() -> Copied:
+        def work() -> StoreCopy:
             return database.read_here(lambda connection: copies.copy(connection, self._copies, collection))
 
         return await asyncio.get_running_loop().run_in_executor(self._copier, work)
@@ -198,17 +197,17 @@ class DurableEngine:
 
         return await self._read(work)
 
-    async def delete(self, collection: str, document_ids: Sequence[str]) -> Deleted:
+    async def delete(self, collection: str, document_ids: Sequence[str]) -> Deletion:
         """Deletes documents."""
 
-        def work(connection: sqlite3.Connection) -> Deleted:
+        def work(connection: sqlite3.Connection) -> Deletion:
             with Transaction(connection):
                 row = collections.find(connection, collection)
                 removed = documents_of.remove_all(connection, row.id, document_ids)
                 sequence = changes.begin(connection, row.id) if removed else collections.changed(connection, row)
             self._indexes.apply(row, IndexChange.of(row, _all(removed)), sequence)
             missing = tuple(name for name in dict.fromkeys(document_ids) if name not in removed)
-            return Deleted(tuple(removed), missing, sequence)
+            return Deletion(tuple(removed), missing, sequence)
 
         return await self._write(work)
 
@@ -249,7 +248,7 @@ class DurableEngine:
             self._indexes.load(connection, row)
 
     @property
-    def _open_database(self) -> Database:
+    def _open_database(self) -> StoreDatabase:
         if self._database is None:
             raise Unavailable("the store")
         return self._database
@@ -261,10 +260,10 @@ class DurableEngine:
         return await self._open_database.write(work)
 
 
-def _written(connection: sqlite3.Connection, row: Row, new: chunks.Ready) -> IndexChange:
-    """Writes a document in the place of what it replaces; what that changes in the index."""
+def _replace(connection: sqlite3.Connection, row: CollectionRow, new: chunks.PreparedDocument) -> IndexChange:
+    """Writes a document in place of those that it replaces; returns what that changes in the index."""
     collections.require(row, new.document.embedding)
-    removed = documents_of.make_way(connection, row.id, new.document.info)
+    removed = documents_of.remove_replaced(connection, row.id, new.document.info)
     number = documents_of.insert(connection, row.id, new.document)
     added, vectors = chunks.insert(connection, row.id, number, new)
     return IndexChange(added, vectors, removed)

@@ -14,7 +14,7 @@ from services.retrieval.embedding.fake import FakeEncoder
 from services.retrieval.embedding.lane import Lane
 from services.retrieval.embedding.query_cache import QueryCache
 from services.retrieval.embedding.queue import EmbeddingLimits, EmbeddingQueue
-from services.retrieval.types.chunk import TokenVectors, Vector
+from services.retrieval.types.chunk import PackedTokenVectors, Vector
 
 
 class GatedEncoder(FakeEncoder):
@@ -98,7 +98,7 @@ async def test_token_vectors_are_left_out_where_there_are_none_or_none_are_wante
         await queue.start()
         vectors, kept = await queue.chunks(["a b", "c"], [3, 1])
         assert vectors.shape == (2, 64)
-        assert kept == [TokenVectors(), TokenVectors()]
+        assert kept == [PackedTokenVectors(), PackedTokenVectors()]
         await queue.stop()
 
 

@@ -58,7 +58,7 @@ class Ingest:
     async def found(self, words: str) -> list[str]:
         vector: Vector = self.queue.encoder.embed(self.queue.encoder.ids([words], "query"))[0]
         query = Query("default", words, 10, vector, self.queue.encoder.embedding, "lexical", Filter())
-        return [it.document.document_id for it in (await self.engine.search(query)).found]
+        return [it.document.document_id for it in (await self.engine.search(query)).chunks]
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -17,7 +17,7 @@ Work = Callable[[sqlite3.Connection], T]
 _BUSY_S = 10.0
 
 
-class Database:
+class StoreDatabase:
     """A SQLite file in WAL mode with synchronous=FULL: what was committed is on the disk."""
 
     def __init__(self, path: Path, readers: int = 4) -> None:
@@ -129,3 +129,11 @@ class Transaction:
             self._connection.execute("COMMIT")
         elif self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
+
+
+def number_list(numbers: Sequence[int]) -> str:
+    """Numbers as one JSON value of a statement, which stays the same for any count of them and is prepared once.
+
+    `FROM json_each(?) j CROSS JOIN table t ON t.id = j.value` reads their rows in the order of the list.
+    """
+    return f"[{','.join(map(str, numbers))}]"

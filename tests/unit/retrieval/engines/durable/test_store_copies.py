@@ -19,7 +19,7 @@ from services.retrieval.engines.durable.engine import DurableEngine
 from services.retrieval.engines.durable.store import schema
 from services.retrieval.engines.durable.store.backup import manifest
 from services.retrieval.engines.durable.store.backup.restore import restore, verify
-from services.retrieval.types.collection import Copied
+from services.retrieval.types.collection import StoreCopy
 from tests.contract.retrieval_engines import EMBEDDING, ids_of, new_document, opened, search
 
 
@@ -33,13 +33,13 @@ async def fill(engine: RetrievalEngine) -> None:
 
 
 @pytest.fixture
-async def copied(tmp_path: Path) -> Copied:
+async def copied(tmp_path: Path) -> StoreCopy:
     async with opened("durable", tmp_path / "store") as engine:
         await fill(engine)
         return await engine.snapshot("")
 
 
-async def test_a_copy_becomes_a_store_that_finds_everything(copied: Copied, tmp_path: Path) -> None:
+async def test_a_copy_becomes_a_store_that_finds_everything(copied: StoreCopy, tmp_path: Path) -> None:
     assert copied.documents == 14
     told, proof = restore(copied.directory, tmp_path / "again" / "store")
     assert (proof.documents, proof.chunks, proof.wordless) == (14, copied.chunks, 1)
@@ -158,7 +158,7 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_a_copy_that_is_not_whole_is_refused(copied: Copied, tmp_path: Path, fault: str) -> None:
+async def test_a_copy_that_is_not_whole_is_refused(copied: StoreCopy, tmp_path: Path, fault: str) -> None:
     damage, says = FAULTS[fault]
     damage(copied.directory)
     for work in (verify, lambda copy: restore(copy, tmp_path / "again")):
@@ -167,13 +167,13 @@ async def test_a_copy_that_is_not_whole_is_refused(copied: Copied, tmp_path: Pat
     assert not (tmp_path / "again" / manifest.DATABASE).exists()
 
 
-async def test_a_copy_of_a_newer_version_is_refused(copied: Copied) -> None:
+async def test_a_copy_of_a_newer_version_is_refused(copied: StoreCopy) -> None:
     told(schema=schema.VERSION + 1)(copied.directory)
     with pytest.raises(PreconditionFailed, match="newer"):
         verify(copied.directory)
 
 
-async def test_only_an_empty_directory_takes_a_store(copied: Copied, tmp_path: Path) -> None:
+async def test_only_an_empty_directory_takes_a_store(copied: StoreCopy, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "letter").write_text("mine")
     (tmp_path / "file").write_text("in the way")
@@ -208,7 +208,7 @@ async def test_a_folder_that_takes_no_copy_is_said(tmp_path: Path) -> None:
 
 
 async def test_the_command_restores_and_tells(
-    copied: Copied, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    copied: StoreCopy, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command.main([str(copied.directory), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)

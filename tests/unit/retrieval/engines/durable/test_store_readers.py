@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citemesh.errors import Unavailable
-from services.retrieval.engines.durable.store.database import Database
+from services.retrieval.engines.durable.store.database import StoreDatabase
 
 
 def name(_: object) -> str:
@@ -15,13 +15,13 @@ def name(_: object) -> str:
 
 
 async def test_one_after_the_other_is_read_by_the_same_thread(tmp_path: Path) -> None:
-    database = Database(tmp_path / "store.db", readers=3)
+    database = StoreDatabase(tmp_path / "store.db", readers=3)
     assert len({await database.read(name) for _ in range(10)}) == 1
     await database.close(last=lambda _: None)
 
 
 async def test_as_many_read_at_once_as_there_are_readers_and_who_left_is_stepped_around(tmp_path: Path) -> None:
-    database, gate = Database(tmp_path / "store.db", readers=2), threading.Barrier(2)
+    database, gate = StoreDatabase(tmp_path / "store.db", readers=2), threading.Barrier(2)
     met = await asyncio.wait_for(asyncio.gather(*(database.read(lambda _: gate.wait(10)) for _ in range(4))), 10)
     assert sorted(met) == [0, 0, 1, 1]
     held, begun = threading.Event(), threading.Event()
@@ -41,7 +41,7 @@ async def test_as_many_read_at_once_as_there_are_readers_and_who_left_is_stepped
 
 
 async def test_who_waits_when_the_store_closes_is_refused(tmp_path: Path) -> None:
-    database, held, begun = Database(tmp_path / "store.db", readers=1), threading.Event(), threading.Event()
+    database, held, begun = StoreDatabase(tmp_path / "store.db", readers=1), threading.Event(), threading.Event()
 
     def long(_: object) -> int:
         begun.set()

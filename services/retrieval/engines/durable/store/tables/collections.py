@@ -13,7 +13,7 @@ _NAMED_IN_ERRORS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CollectionRow:
     """A collection's row number and what it is fixed to."""
 
     id: int
@@ -22,16 +22,16 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class CollectionState:
     """A collection, its chunks, how many of them have no vector, and the number of its last change."""
 
-    row: Row
+    row: CollectionRow
     chunks: int
     unreadable: int
     changed: int
 
 
-def create(connection: sqlite3.Connection, name: str, embedding: Embedding) -> Row:
+def create(connection: sqlite3.Connection, name: str, embedding: Embedding) -> CollectionRow:
     """Adds a collection. Raises AlreadyExists."""
     try:
         cursor = connection.execute(
@@ -40,69 +40,69 @@ def create(connection: sqlite3.Connection, name: str, embedding: Embedding) -> R
         )
     except sqlite3.IntegrityError:
         raise AlreadyExists("collection", name) from None
-    row = Row(int(cursor.lastrowid or 0), name, embedding)
+    row = CollectionRow(int(cursor.lastrowid or 0), name, embedding)
     create_lexicon(connection, row.id)
     return row
 
 
-def drop(connection: sqlite3.Connection, name: str) -> Row:
-    """Removes a collection and all that is in it; its number is never given again. Raises NotFound."""
+def drop(connection: sqlite3.Connection, name: str) -> CollectionRow:
+    """Removes a collection and all that is in it; its number is never used again. Raises NotFound."""
     row = find(connection, name)
     connection.execute("DELETE FROM collections WHERE id = ?", (row.id,))
     drop_lexicon(connection, row.id)
     return row
 
 
-def state(connection: sqlite3.Connection, name: str) -> State:
-    """What a search has to know of one. Raises NotFound, which names those that exist."""
-    found = connection.execute(
+def state(connection: sqlite3.Connection, name: str) -> CollectionState:
+    """State of a collection, for a search. Raises NotFound, which names those that exist."""
+    row = connection.execute(
         "SELECT id, model, digest, dimension, chunks, unreadable, changed FROM collections WHERE name = ?", (name,)
     ).fetchone()
-    if found is None:
+    if row is None:
         raise NotFound("collection", name, _existing(connection))
-    return State(Row(found[0], name, Embedding(*found[1:4])), *found[4:])
+    return CollectionState(CollectionRow(row[0], name, Embedding(*row[1:4])), *row[4:])
 
 
-def changed(connection: sqlite3.Connection, row: Row) -> int:
+def changed(connection: sqlite3.Connection, row: CollectionRow) -> int:
     """Number of a collection's last committed change. It rises with its changes alone, and with being made anew."""
     return int(connection.execute("SELECT changed FROM collections WHERE id = ?", (row.id,)).fetchone()[0])
 
 
-def find(connection: sqlite3.Connection, name: str) -> Row:
-    """Finds one by name. Raises NotFound, which names those that exist."""
+def find(connection: sqlite3.Connection, name: str) -> CollectionRow:
+    """Finds a collection by name. Raises NotFound, which names those that exist."""
     row = connection.execute("SELECT id, model, digest, dimension FROM collections WHERE name = ?", (name,)).fetchone()
     if row is None:
         raise NotFound("collection", name, _existing(connection))
-    return Row(row[0], name, Embedding(row[1], row[2], row[3]))
+    return CollectionRow(row[0], name, Embedding(row[1], row[2], row[3]))
 
 
-def rows(connection: sqlite3.Connection) -> list[Row]:
-    """All of them."""
-    found = connection.execute("SELECT id, name, model, digest, dimension FROM collections ORDER BY id")
-    return [Row(row[0], row[1], Embedding(row[2], row[3], row[4])) for row in found]
+def rows(connection: sqlite3.Connection) -> list[CollectionRow]:
+    """All collections."""
+    selected = connection.execute("SELECT id, name, model, digest, dimension FROM collections ORDER BY id")
+    return [CollectionRow(row[0], row[1], Embedding(row[2], row[3], row[4])) for row in selected]
 
 
 def info(connection: sqlite3.Connection, name: str) -> CollectionInfo:
-    """Reads one with its counts. Raises NotFound."""
+    """Reads a collection with its counts. Raises NotFound."""
     find(connection, name)
     return _info(connection.execute(f"{_COLUMNS} WHERE name = ?", (name,)).fetchone())
 
 
 def page(connection: sqlite3.Connection, after: str, limit: int) -> tuple[CollectionInfo, ...]:
     """Reads those after a name, in order of names."""
-    found = connection.execute(f"{_COLUMNS} WHERE name > ? ORDER BY name LIMIT ?", (after, limit))
-    return tuple(_info(row) for row in found)
+    selected = connection.execute(f"{_COLUMNS} WHERE name > ? ORDER BY name LIMIT ?", (after, limit))
+    return tuple(_info(row) for row in selected)
 
 
-def require(row: Row, embedding: Embedding) -> None:
+def require(row: CollectionRow, embedding: Embedding) -> None:
     """Raises PreconditionFailed where a collection was made for another embedding."""
     if row.embedding != embedding:
         raise model_mismatch(row.name, row.embedding, embedding)
 
 
 def _existing(connection: sqlite3.Connection) -> str:
-    found = connection.execute("SELECT name FROM collections ORDER BY name LIMIT ?", (_NAMED_IN_ERRORS + 1,))
-    names = [str(row[0]) for row in found]
+    selected = connection.execute("SELECT name FROM collections ORDER BY name LIMIT ?", (_NAMED_IN_ERRORS + 1,))
+    names = [str(row[0]) for row in selected]
     more = ", ..." if len(names) > _NAMED_IN_ERRORS else ""
     return f"there are: {', '.join(names[:_NAMED_IN_ERRORS])}{more}" if names else "create one first"
 
