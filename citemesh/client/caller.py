@@ -25,7 +25,7 @@ class Caller:
         timeout_s: longest a call may take where its own caller sets no tighter limit.
     """
 
-    def __init__(self, channel: grpc.aio.Channel, service: str, key: str, timeout_s: float) -> None:
+    def __init__(self, channel: grpc.aio.Channel, service: str, key: str = "", timeout_s: float = 30.0) -> None:
         self.channel = channel
         self.service = service
         self._key = key
