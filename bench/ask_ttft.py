@@ -10,7 +10,6 @@ a time, each question asked of both before the next, in a random order.
     repeated  one question again and again: all caches hit, so the least work and the mesh's largest share
 """
 
-import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -94,31 +93,13 @@ async def one_process(mesh: Stack, copy: Path, state_dir: Path) -> AsyncIterator
     """The gateway's flow over the services, all in this process, on a copy of the mesh's store."""
     # Math libraries read these when they are imported, which is below; the mesh's apps have the same.
     os.environ |= {name: value for name, value in mesh.layout.app_env("retrieval").items() if name.endswith("_THREADS")}
+    from bench.common.one_process import upstreams
     from gateway.answering import Answering
     from gateway.main import admission_of, flow_of
-    from gateway.query.ports import Upstreams
     from gateway.settings import GatewaySettings
-    from services.generation.local import local_generation
-    from services.generation.settings import GenerationSettings
-    from services.reranker.local import local_reranker
-    from services.reranker.settings import RerankerSettings
-    from services.retrieval.engines.durable.store.backup.restore import restore
-    from services.retrieval.local import local_retrieval
-    from services.retrieval.settings import RetrievalSettings
-    from services.tokenizer.local import local_tokenizer
-    from services.tokenizer.settings import TokenizerSettings
 
     settings = load(GatewaySettings)
-    retrieval_settings = load(RetrievalSettings).model_copy(update={"state_dir": state_dir})
-    await asyncio.to_thread(restore, copy, state_dir / "store")
-    async with AsyncExitStack() as stack:
-        retrieval = await stack.enter_async_context(local_retrieval(retrieval_settings))
-        services = Upstreams(
-            await stack.enter_async_context(local_tokenizer(load(TokenizerSettings))),
-            retrieval.search,
-            await stack.enter_async_context(local_generation(load(GenerationSettings))),
-            await stack.enter_async_context(local_reranker(load(RerankerSettings))),
-        )
+    async with upstreams(copy, state_dir) as services:
         yield Answering(flow_of(settings, services), admission_of(settings), settings.timeout_s).ask
 
 

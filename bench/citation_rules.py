@@ -24,7 +24,7 @@ from citemesh.kit.settings import load
 from citemesh.models import prepare
 from gateway.query.cite.clauses import clauses
 from gateway.query.cite.contradiction import contrary
-from services.reranker.engine import Support
+from services.reranker.engine import PassageSupport
 from services.reranker.engines.late_interaction import LateInteractionEngine
 from services.reranker.settings import RerankerSettings
 
@@ -62,8 +62,8 @@ class Case:
 
     said: Said
     passages: Sequence[str]
-    whole: Sequence[Support]
-    parts: Sequence[tuple[str, Sequence[Support]]]
+    whole: Sequence[PassageSupport]
+    parts: Sequence[tuple[str, Sequence[PassageSupport]]]
 
 
 class Judge:
@@ -81,7 +81,7 @@ class Judge:
         found = [] if sound or len(parts) == 1 else list(zip(parts, find(parts), strict=True))
         return Case(said, passages, whole, found)
 
-    def _find(self, texts: Sequence[str], passages: Sequence[str], stored: Stored) -> list[list[Support]]:
+    def _find(self, texts: Sequence[str], passages: Sequence[str], stored: Stored) -> list[list[PassageSupport]]:
         found = self._engine.support(texts, passages, lambda: True, [stored.get(text) for text in passages])
         return [[one for one in each if one.score >= self._threshold] for each in found]
 
@@ -171,11 +171,11 @@ def cited(case: Case, rule: Rule) -> list[str]:
     return list(dict.fromkeys(labelled.named(case.passages[one.passage]) for one in chosen))
 
 
-def _sound(case: Case, text: str, found: Sequence[Support], rule: Rule) -> list[Support]:
+def _sound(case: Case, text: str, found: Sequence[PassageSupport], rule: Rule) -> list[PassageSupport]:
     return [one for one in found if not (rule.contrary and contrary(text, _quote(case.passages, one)))]
 
 
-def _quote(passages: Sequence[str], one: Support) -> str:
+def _quote(passages: Sequence[str], one: PassageSupport) -> str:
     return passages[one.passage][one.start : one.end]
 
 

@@ -27,7 +27,7 @@ from bench.retrieving import sets
 from citemesh.kit.settings import load
 from citemesh.models import prepare
 from services.reranker.blend import rank
-from services.reranker.engine import Candidate
+from services.reranker.engine import CandidatePassage
 from services.reranker.engines.late_interaction import LateInteractionEngine
 from services.reranker.settings import RerankerSettings
 
@@ -161,7 +161,7 @@ def _gains(
             orders = {"search": [int(number) for number in best]}
             for name, engine in ways.items():
                 candidates = [
-                    Candidate(str(n), task.texts[n], float(scores[n]), stored.get(task.texts[n])) for n in best
+                    CandidatePassage(str(n), task.texts[n], float(scores[n]), stored.get(task.texts[n])) for n in best
                 ]
                 came = name in ("", "unweighted")
                 orders |= _orders(name, engine, query, candidates, weight, came)
@@ -172,7 +172,7 @@ def _gains(
 
 
 def _orders(
-    name: str, engine: LateInteractionEngine, query: str, candidates: list[Candidate], weight: float, came: bool
+    name: str, engine: LateInteractionEngine, query: str, candidates: list[CandidatePassage], weight: float, came: bool
 ) -> dict[str, Order]:
     """Orders by the engine alone and blended; `came`: it is given the stored vectors."""
     vectors = [candidate.vectors for candidate in candidates] if came else ()

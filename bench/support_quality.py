@@ -26,12 +26,12 @@ from bench.reranking.logistic import Floats, area, fit
 from bench.reranking.stored import Storing
 from citemesh.kit.settings import load
 from citemesh.models import prepare
-from citemesh.models.token_vectors import StoredVectors
-from services.reranker.calibration import LATE, LEXICAL, Logistic, features
+from citemesh.models.tokens.token_vectors import StoredVectors
 from services.reranker.engines.late_interaction import LateInteractionEngine
 from services.reranker.settings import RerankerSettings
-from services.reranker.support import best_of_each, preference
-from services.reranker.windows import windows_of
+from services.reranker.support.calibration import LATE, LEXICAL, Logistic, features
+from services.reranker.support.choice import best_of_each, preference
+from services.reranker.support.stretches import stretches_of
 
 PRECISION = Question("precision at the threshold", "", Prediction(0.85, 0.95, "other answers fool it at times"))
 RECALL = Question("recall at the threshold", "", Prediction(0.8, 0.92, "claims in other words are missed"))
@@ -102,12 +102,12 @@ def _judge(
     engine: LateInteractionEngine, passage: str, cases: Sequence[Case], stored: StoredVectors | None
 ) -> Iterator[Judged]:
     """What the engine's own support() looks at, at the stretch that it chooses."""
-    windows = windows_of([passage])
-    numbers = {windows.span(number): number for number in range(len(windows.first))}
+    stretches = stretches_of([passage])
+    numbers = {stretches.span(number): number for number in range(len(stretches.first))}
     evidence = engine.evidence([case.sentence for case in cases], passage, lambda: True, stored)
     for case, (coverage, similarity) in zip(cases, evidence, strict=True):
-        preferred = preference(windows, coverage, similarity)
-        chosen = best_of_each(windows, preferred, preferred, coverage.shared)
+        preferred = preference(stretches, coverage, similarity)
+        chosen = best_of_each(stretches, preferred, preferred, coverage.shared)
         if not chosen:
             yield Judged(case, (), (0, 1))
             continue

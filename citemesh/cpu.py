@@ -42,7 +42,7 @@ def _directories(system: Path) -> Iterator[Path]:
         controllers, _, path = line.partition(":")[2].partition(":")
         group = PurePosixPath(path.lstrip("/"))
         for mount in _mounts(controllers):
-            yield from (system / _GROUPS / mount / each for each in (group, *group.parents))
+            yield from (system / _GROUPS / mount / above for above in (group, *group.parents))
 
 
 def _mounts(controllers: str) -> tuple[str, ...]:

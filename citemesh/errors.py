@@ -1,15 +1,15 @@
-"""The errors that CiteMesh tells its callers about.
+"""The errors that callers of CiteMesh see.
 
     CiteMeshError
-    ├── InvalidInput         a field's value can't be taken            INVALID_ARGUMENT
-    ├── NotFound             what was named isn't there                NOT_FOUND
-    ├── AlreadyExists        what was to be made is there              ALREADY_EXISTS
+    ├── InvalidInput         a field's value is refused                INVALID_ARGUMENT
+    ├── NotFound             there is no item of that name             NOT_FOUND
+    ├── AlreadyExists        there is an item of that name already     ALREADY_EXISTS
     ├── PreconditionFailed   the system isn't in the needed state      FAILED_PRECONDITION
     ├── Unauthenticated      the caller didn't say who it is           UNAUTHENTICATED
     ├── PermissionDenied     the caller may not do this                PERMISSION_DENIED
     ├── NotSupported         not built, or not in this configuration   UNIMPLEMENTED
     ├── DeadlineExceeded     the caller's time ran out                 DEADLINE_EXCEEDED
-    ├── DataLoss             what was stored can't be read back        DATA_LOSS
+    ├── DataLoss             stored data can't be read back            DATA_LOSS
     └── Retryable            try again after a while
         ├── Overloaded       a bounded queue is full                   RESOURCE_EXHAUSTED
         └── Unavailable      an engine or a service is down            UNAVAILABLE
@@ -24,7 +24,7 @@ class CiteMeshError(Exception):
 
     Attributes:
         reason: short constant for machines, upper case with underscores, such as ``MODEL_MISSING``.
-        remedy: what the caller can do about it; may be empty.
+        remedy: says what the caller can do about it; may be empty.
     """
 
     reason = "UNKNOWN"
@@ -39,7 +39,7 @@ class CiteMeshError(Exception):
 
 
 class InvalidInput(CiteMeshError):
-    """A field's value can't be taken: names the field (dotted path), the value's fault and the remedy."""
+    """A field's value is refused: names the field (dotted path), the value's fault and the remedy."""
 
     reason = "INVALID_INPUT"
 
@@ -50,7 +50,7 @@ class InvalidInput(CiteMeshError):
 
 
 class NotFound(CiteMeshError):
-    """What was named isn't there."""
+    """There is no item of that name."""
 
     reason = "NOT_FOUND"
 
@@ -61,7 +61,7 @@ class NotFound(CiteMeshError):
 
 
 class AlreadyExists(CiteMeshError):
-    """What was to be made is there."""
+    """There is an item of that name already."""
 
     reason = "ALREADY_EXISTS"
 
@@ -96,8 +96,8 @@ class NotSupported(CiteMeshError):
 
     reason = "NOT_SUPPORTED"
 
-    def __init__(self, what: str, remedy: str = "") -> None:
-        super().__init__(f"{what} is not supported", remedy)
+    def __init__(self, feature: str, remedy: str = "") -> None:
+        super().__init__(f"{feature} is not supported", remedy)
 
 
 class DeadlineExceeded(CiteMeshError):
@@ -105,12 +105,12 @@ class DeadlineExceeded(CiteMeshError):
 
     reason = "DEADLINE_EXCEEDED"
 
-    def __init__(self, what: str, remedy: str = "") -> None:
-        super().__init__(f"the deadline passed: {what}", remedy)
+    def __init__(self, action: str, remedy: str = "") -> None:
+        super().__init__(f"the deadline passed: {action}", remedy)
 
 
 class DataLoss(CiteMeshError):
-    """What was stored can't be read back."""
+    """Stored data can't be read back."""
 
     reason = "DATA_LOSS"
 
@@ -132,8 +132,8 @@ class Overloaded(Retryable):
 
     reason = "OVERLOADED"
 
-    def __init__(self, what: str, retry_after_s: float, remedy: str = "") -> None:
-        super().__init__(f"{what} is full", retry_after_s, remedy)
+    def __init__(self, queue: str, retry_after_s: float, remedy: str = "") -> None:
+        super().__init__(f"{queue} is full", retry_after_s, remedy)
 
 
 class Unavailable(Retryable):
@@ -141,5 +141,5 @@ class Unavailable(Retryable):
 
     reason = "UNAVAILABLE"
 
-    def __init__(self, what: str, retry_after_s: float = 1.0, remedy: str = "") -> None:
-        super().__init__(f"{what} is not available", retry_after_s, remedy)
+    def __init__(self, service: str, retry_after_s: float = 1.0, remedy: str = "") -> None:
+        super().__init__(f"{service} is not available", retry_after_s, remedy)

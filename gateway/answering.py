@@ -15,7 +15,7 @@ from gateway.query.answers.stream import events
 from gateway.query.answers.transcript import Emit
 from gateway.query.deadline import Deadline
 from gateway.query.flow import Flow
-from gateway.query.question import check, check_text
+from gateway.query.question import check
 from gateway.threads.owner import current_owner
 
 EVERYTHING = SearchFilter()
@@ -47,7 +47,7 @@ class Answering:
 
     async def _ask(self, question: Question, emit: Emit) -> None:
         check(question)
-        if call_context.current().anew:
+        if call_context.current().skip_cache:
             question = replace(question, skip_cache=True)
         priority = Priority(call_context.current_priority())
         ends = Deadline.after(call_context.remaining_s(self._timeout_s))
@@ -67,9 +67,6 @@ class Answering:
         more_collections: Sequence[str] = (),
     ) -> tuple[Source, ...]:
         """The passages that an answer would be made of, best first. Raises as ``ask`` does."""
-        check_text("query", query)
-        if not 0 <= top_k <= MOST_SOURCES:
-            raise InvalidInput("top_k", f"is {top_k}", f"use 1 to {MOST_SOURCES}, or 0 for {DEFAULT_RESULTS}")
         question = Question(
             query,
             collection,
@@ -77,7 +74,9 @@ class Answering:
             filter=filter,
             more_collections=tuple(more_collections),
         )
-        check(question)
+        check(question, "query")
+        if not 0 <= top_k <= MOST_SOURCES:
+            raise InvalidInput("top_k", f"is {top_k}", f"use 1 to {MOST_SOURCES}, or 0 for {DEFAULT_RESULTS}")
         with tracer.start_as_current_span("citemesh.search"):
             ends = Deadline.after(call_context.remaining_s(self._timeout_s))
             return await self._flow.search(question, top_k or DEFAULT_RESULTS, ends)

@@ -6,7 +6,7 @@ from citemesh.api.query.v1 import thread_service_pb2 as thread_pb
 from citemesh.api.retrieval.v1 import retrieval_service_pb2 as search_pb
 from citemesh.client import types
 from citemesh.errors import InvalidInput
-from citemesh.kit.timestamps import moment, timestamp
+from citemesh.kit.timestamps import datetime_of, timestamp
 from gateway.threads.turn import Thread, Turn
 
 MODES = {
@@ -73,8 +73,8 @@ def search_filter(message: search_pb.SearchFilter) -> types.SearchFilter:
         source_types=tuple(message.source_types),
         domains=tuple(message.domains),
         languages=tuple(message.languages),
-        published_after=moment(message, "published_after", "filter.published_after"),
-        published_before=moment(message, "published_before", "filter.published_before"),
+        published_after=datetime_of(message, "published_after", "filter.published_after"),
+        published_before=datetime_of(message, "published_before", "filter.published_before"),
         metadata=dict(message.metadata),
         conditions=tuple(map(_condition, message.conditions)),
     )
@@ -102,7 +102,7 @@ def response(event: types.AskEvent) -> pb.AskResponse:
         case types.PlanEvent():
             return pb.AskResponse(plan=pb.PlanEvent(question=event.question, hops=event.hops))
         case types.SearchEvent():
-            return pb.AskResponse(search=pb.SearchEvent(hop=event.hop, query=event.query, found=event.found))
+            return pb.AskResponse(search=pb.SearchEvent(hop=event.hop, query=event.query, found=event.passages))
         case types.SourcesEvent():
             return pb.AskResponse(sources=pb.SourcesEvent(sources=map(source, event.sources)))
         case types.DeltaEvent():

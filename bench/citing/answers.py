@@ -9,6 +9,7 @@ from bench.citing.model import Kept
 from bench.citing.ways import Cited, cited, claims_of
 from citemesh.client.types import Question, Sampling
 from citemesh.evaluation.measures import words
+from gateway.query.answers.record import Record
 from gateway.query.answers.transcript import Transcript
 from gateway.query.cite.citations import Claim
 from gateway.query.deadline import Deadline
@@ -23,10 +24,10 @@ from gateway.query.pack.token_vectors import TokenVectors
 from gateway.query.plan.bridge import Bridge
 from gateway.query.plan.plan import first_plan, tidy
 from gateway.query.ports import Upstreams
+from gateway.query.request import Request
 from gateway.query.retrieve.gathering import Gatherer
 from gateway.query.retrieve.ranking import Ranker
 from gateway.query.retrieve.search import Searcher
-from gateway.query.run import Run
 from gateway.query.telemetry import Steps
 
 ASK_S = 60.0
@@ -72,12 +73,11 @@ class Answerer:
         """The sentences of an answer, as the gateway's flow would make them with this prompt."""
         async with self._places:
             question = Question(asked.question, self._collection)
-            run = Run(
-                question, first_plan(tidy(asked.question)), Deadline.after(ASK_S), Transcript(nowhere), Steps(0.0)
-            )
-            passages = diverse((await self._gatherer.gather(run)).passages, self._limits.sources)
+            request = Request(question, first_plan(tidy(asked.question)), Deadline.after(ASK_S))
+            gathered = await self._gatherer.gather(request, Record(Transcript(nowhere), Steps(0.0)))
+            passages = diverse(gathered.ranking.passages, self._limits.sources)
             most = self._limits.answer_tokens
-            packed = await self._packer.pack(run.plan.question, passages, self._model.model, most, prompt.ask)
+            packed = await self._packer.pack(request.plan.question, passages, self._model.model, most, prompt.ask)
             grammar = of_markers(source.number for source in packed.sources) if prompt.held else ""
             sampling = Sampling(
                 self._limits.temperature,

@@ -6,6 +6,7 @@ from citemesh.client import Mesh
 from citemesh.client.types import Judge, Question
 from citemesh.errors import NotSupported
 from citemesh.kit.settings import load
+from gateway.query.answers.record import Record
 from gateway.query.answers.transcript import Transcript
 from gateway.query.deadline import Deadline
 from gateway.query.flow import nowhere
@@ -16,10 +17,10 @@ from gateway.query.plan.model_planner import ByModel
 from gateway.query.plan.plan import Plan
 from gateway.query.plan.planner import Planner, SingleShot
 from gateway.query.ports import RerankerPort
+from gateway.query.request import Request
 from gateway.query.retrieve.gathering import Gatherer
 from gateway.query.retrieve.ranking import Ranker
 from gateway.query.retrieve.search import Searcher
-from gateway.query.run import Run
 from gateway.query.telemetry import Steps
 from gateway.settings import GatewaySettings
 
@@ -74,5 +75,6 @@ async def gather(system: System, question: Question) -> tuple[list[str], int]:
     """Documents, best first, and how many searches were made."""
     plan = Plan(question.question, (question.question,))
     asked = replace(question, max_hops=system.hops)
-    run = Run(asked, plan, Deadline.after(ASK_S), Transcript(nowhere), Steps(0.0), cites=system.cites)
-    return [one.passage.document_id for one in (await system.gatherer.gather(run)).passages], run.searches
+    request = Request(asked, plan, Deadline.after(ASK_S), cites=system.cites)
+    gathered = await system.gatherer.gather(request, Record(Transcript(nowhere), Steps(0.0)))
+    return [scored.passage.document_id for scored in gathered.ranking.passages], gathered.searches

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from bench.common import show
 from citemesh.models import PreparedModel
-from citemesh.models.token_vectors import StoredVectors, unpack
+from citemesh.models.tokens.token_vectors import StoredVectors, unpack
 from services.retrieval.embedding.encoder import ChunkTokens
 from services.retrieval.embedding.torch_encoder import TorchEncoder
 

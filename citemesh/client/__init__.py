@@ -1,4 +1,4 @@
-"""The only place where channels are opened: every call carries deadline, priority, identity and trace."""
+"""Clients of the services. Channels are opened here alone; every call carries deadline, priority, identity, trace."""
 
 from citemesh.client.mesh import Mesh
 

@@ -1,7 +1,7 @@
-"""Weaves an answer's citation events into its text: each sentence's numbers right behind its last character.
+"""Markers in an answer's text: the numbers of each sentence's citations right behind its last character.
 
-Whoever shows an answer as one text does it by this: the ways in of the gateway that have no citation events, the
-command line, the assistants' tools.
+They serve where an answer is shown as one text: in the gateway's APIs that have no citation events, on the command
+line, and in the tools of assistants.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ FENCE = "```"
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What stands behind a sentence: numbers of its sources, in order, or that nothing supports it."""
+    """The mark behind a sentence: numbers of its sources, in order, or that nothing supports it."""
 
     numbers: tuple[int, ...]
     supported: bool
@@ -29,15 +29,16 @@ Piece = str | Marker
 
 
 class MarkerInserter:
-    """Text flows at once but for what stands behind a sentence whose citations are not known yet.
+    """Inserts markers into an answer's text while both arrive.
 
-    White space at its end waits too, as a marker goes before it. Code between fences stays as it is: its markers follow
-    behind the next sentence, or at the end.
+    Text is passed on at once up to a sentence whose citations are still to come. White space at a sentence's end waits
+    too, as the marker goes before it. Code between fences stays as it is: its markers follow behind the next sentence,
+    or at the end.
     """
 
     def __init__(self) -> None:
         self._text = ""
-        self._released = 0  # characters that were let go
+        self._released = 0  # characters that were passed on
         self._cited = 0  # end of the last sentence whose citations came
         self._splitter = SentenceSplitter()
         self._ends: list[int] = []  # of complete sentences whose citations are still to come
@@ -45,7 +46,7 @@ class MarkerInserter:
         self._unsupported = False
 
     def feed(self, event: AskEvent) -> list[Piece]:
-        """Takes an event and returns what may go now."""
+        """Takes an event and returns what may be passed on now."""
         match event:
             case DeltaEvent():
                 return self._add(event.text)
@@ -57,7 +58,7 @@ class MarkerInserter:
                 return []
 
     def finish(self) -> list[Piece]:
-        """What is left when the text is over."""
+        """Returns what is left when the text is over."""
         rest = self._release(len(self._text))
         line_end: list[Piece] = ["\n"] if self._numbers else []
         return [*rest, *line_end, *self._marker()]
@@ -70,7 +71,7 @@ class MarkerInserter:
         return self._flow()
 
     def _flow(self) -> list[Piece]:
-        """Lets text go up to the end of the first sentence that waits."""
+        """Passes text on up to the end of the first sentence that waits."""
         return self._release_trimmed(self._ends[0] if self._ends else len(self._text))
 
     def _close(self, event: CitationEvent) -> list[Piece]:
@@ -102,8 +103,8 @@ class MarkerInserter:
 
 
 def with_markers(text: str, sentences: Sequence[CitationEvent]) -> str:
-    """A whole text with its numbers."""
-    weaver = MarkerInserter()
+    """Returns a whole text with its markers."""
+    inserter = MarkerInserter()
     events: list[AskEvent] = [DeltaEvent(text), *sentences]
-    pieces = [piece for event in events for piece in weaver.feed(event)]
-    return "".join(map(str, [*pieces, *weaver.finish()]))
+    pieces = [piece for event in events for piece in inserter.feed(event)]
+    return "".join(map(str, [*pieces, *inserter.finish()]))

@@ -1,4 +1,4 @@
-"""Messages to plain values and back, for what more than one client speaks."""
+"""Messages to plain values and back, where several clients need them or they are long."""
 
 from datetime import UTC, datetime
 from typing import Literal
@@ -20,23 +20,23 @@ _EVERYTHING = types.SearchFilter()
 
 
 def span(message: span_pb2.Span) -> types.Span:
-    """A span."""
+    """Returns a span."""
     return types.Span(message.start, message.end)
 
 
 def location(message: span_pb2.Location) -> types.Location:
-    """A place in a document."""
+    """Returns a place in a document."""
     headings = message.headings
     return types.Location(span(message.span), message.page, tuple(headings) if headings else ())
 
 
 def usage(message: usage_pb2.Usage) -> types.Usage:
-    """Tokens used."""
+    """Returns the tokens that a generation used."""
     return types.Usage(message.prompt_tokens, message.completion_tokens, message.cached_tokens)
 
 
 def passage(message: passage_pb2.Passage) -> types.Passage:
-    """A chunk that search found. Empty parts are not made values of, which saves a third of the time."""
+    """Returns a chunk that search found. Leaves empty parts alone, which saves a third of the time."""
     scores, token_ids, metadata, duplicates = message.scores, message.token_ids, message.metadata, message.duplicates
     return types.Passage(
         chunk_id=message.chunk_id,
@@ -59,8 +59,8 @@ def passage(message: passage_pb2.Passage) -> types.Passage:
     )
 
 
-def passage_named(message: passage_pb2.Passage) -> types.Passage:
-    """A chunk that search found, answered as a reference: no time goes into what it lacks."""
+def passage_reference(message: passage_pb2.Passage) -> types.Passage:
+    """Returns a chunk that search answered as a reference; spends no time on what it lacks."""
     scores, duplicates = message.scores, message.duplicates
     return types.Passage(
         message.chunk_id,
@@ -80,7 +80,7 @@ def passage_named(message: passage_pb2.Passage) -> types.Passage:
 
 
 def document(message: document_service_pb2.Document) -> types.Document:
-    """A stored document."""
+    """Returns a stored document."""
     return types.Document(
         document_id=message.document_id,
         collection=message.collection,
@@ -100,7 +100,7 @@ def document(message: document_service_pb2.Document) -> types.Document:
 
 
 def progress(message: document_service_pb2.IngestResponse) -> types.IngestProgress:
-    """How far a document is."""
+    """Returns how far a document is."""
     state = document_service_pb2.IngestState.Name(message.state).removeprefix("INGEST_STATE_").lower()
     error = message.error
     return types.IngestProgress(
@@ -119,7 +119,7 @@ def progress(message: document_service_pb2.IngestResponse) -> types.IngestProgre
 
 
 def collection(message: collection_service_pb2.Collection) -> types.Collection:
-    """A collection."""
+    """Returns a collection."""
     return types.Collection(
         message.name,
         message.embedding_model,
@@ -132,7 +132,7 @@ def collection(message: collection_service_pb2.Collection) -> types.Collection:
 
 
 def candidate(value: types.Candidate) -> reranker_service_pb2.Candidate:
-    """A passage to judge, as a message."""
+    """Returns the message of a passage to judge."""
     return reranker_service_pb2.Candidate(
         id=value.id,
         text=value.text,
@@ -143,7 +143,7 @@ def candidate(value: types.Candidate) -> reranker_service_pb2.Candidate:
 
 
 def search(value: types.Search) -> retrieval_service_pb2.SearchRequest:
-    """A search, as a message."""
+    """Returns the message of a search."""
     return retrieval_service_pb2.SearchRequest(
         collection=value.collection,
         query=value.query,
@@ -161,13 +161,13 @@ def search(value: types.Search) -> retrieval_service_pb2.SearchRequest:
 
 
 def search_answer(message: retrieval_service_pb2.SearchResponse, view: str = "") -> types.SearchAnswer:
-    """What a search found, in the view that was asked for."""
-    made = passage_named if view == "reference" else passage
-    return types.SearchAnswer(tuple(map(made, message.passages)), message.sequence_number, tuple(message.notices))
+    """Returns the answer to a search, in the search's view."""
+    value_of = passage_reference if view == "reference" else passage
+    return types.SearchAnswer(tuple(map(value_of, message.passages)), message.sequence_number, tuple(message.notices))
 
 
 def search_filter(value: types.SearchFilter) -> retrieval_service_pb2.SearchFilter:
-    """What a passage's document must be, as a message."""
+    """Returns the message of a filter."""
     return retrieval_service_pb2.SearchFilter(
         document_ids=value.document_ids,
         source_types=value.source_types,

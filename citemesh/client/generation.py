@@ -6,7 +6,7 @@ from contextlib import aclosing
 from citemesh.api.generation.v1 import generation_service_pb2 as pb
 from citemesh.api.generation.v1.generation_service_pb2_grpc import GenerationServiceStub
 from citemesh.client import convert
-from citemesh.client.caller import Caller
+from citemesh.client.transport.caller import Caller
 from citemesh.client.types import Delta, Model, Sampling
 
 GENERATE_TIMEOUT_S = 600.0
@@ -34,7 +34,7 @@ class GenerationClient:
                 yield _delta(message)
 
     async def list(self) -> tuple[Model, ...]:
-        """The models that are loaded; the first is the default."""
+        """Returns the models that are loaded; the first is the default."""
         answer = await self._caller.unary(self._stub.ListModels, pb.ListModelsRequest())
         return tuple(
             Model(m.name, m.max_tokens, m.tokenizer_digest, m.engine, m.running_requests, m.waiting_requests)

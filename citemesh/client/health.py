@@ -1,4 +1,4 @@
-"""Asks a service's health, as Envoy and Kubernetes do."""
+"""A service's health, asked as Envoy and Kubernetes do."""
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -8,7 +8,7 @@ SERVICE_HEADER = "x-citemesh-service"
 
 
 async def serving(channel: grpc.aio.Channel, service: str, timeout_s: float = 2.0) -> bool:
-    """True where the service says SERVING; False where it says otherwise or can't be reached."""
+    """Says whether a service is SERVING; False where it can't be reached."""
     stub = health_pb2_grpc.HealthStub(channel)
     try:
         answer = await stub.Check(

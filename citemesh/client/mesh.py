@@ -1,4 +1,4 @@
-"""The services as a caller sees them."""
+"""All services by their clients."""
 
 from collections.abc import Mapping
 from types import TracebackType
@@ -6,14 +6,16 @@ from typing import Self
 
 import grpc
 
-from citemesh.client.caller import Caller
-from citemesh.client.channel import open_channel
+from citemesh.client.collections import CollectionClient
+from citemesh.client.documents import DocumentClient
 from citemesh.client.generation import GenerationClient
 from citemesh.client.health import serving
 from citemesh.client.query import QueryClient
 from citemesh.client.reranker import RerankerClient
-from citemesh.client.retrieval import CollectionClient, DocumentClient, RetrievalClient
+from citemesh.client.retrieval import RetrievalClient
 from citemesh.client.tokenizer import TokenizerClient
+from citemesh.client.transport.caller import Caller
+from citemesh.client.transport.channel import open_channel
 from citemesh.errors import InvalidInput
 
 
@@ -35,11 +37,11 @@ class Mesh:
         self._channels: dict[str, grpc.aio.Channel] = {}
 
     def channel(self, service: str) -> grpc.aio.Channel:
-        """The channel to a service. Raises InvalidInput where no target is set for it."""
+        """Returns the channel to a service. Raises InvalidInput where no target is set for it."""
         target = self._targets.get(service)
         if target is None:
-            known = ", ".join(sorted(self._targets)) or "none"
-            raise InvalidInput("targets", f"no target for {service}", f"targets are set for: {known}")
+            names = ", ".join(sorted(self._targets)) or "none"
+            raise InvalidInput("targets", f"no target for {service}", f"targets are set for: {names}")
         if target not in self._channels:
             self._channels[target] = open_channel(target)
         return self._channels[target]
@@ -83,7 +85,7 @@ class Mesh:
         return QueryClient(self._caller("gateway"))
 
     async def serving(self, service: str, timeout_s: float = 2.0) -> bool:
-        """True where the service's health says SERVING."""
+        """Says whether the service's health is SERVING."""
         return await serving(self.channel(service), service, timeout_s)
 
     async def __aenter__(self) -> Self:

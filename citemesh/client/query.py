@@ -1,4 +1,4 @@
-"""Client of the gateway."""
+"""Client of the gateway's questions."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
@@ -7,7 +7,7 @@ from datetime import UTC
 from citemesh.api.query.v1 import query_service_pb2 as pb
 from citemesh.api.query.v1.query_service_pb2_grpc import QueryServiceStub
 from citemesh.client import convert, types
-from citemesh.client.caller import Caller
+from citemesh.client.transport.caller import Caller
 
 ASK_TIMEOUT_S = 600.0
 EVERYTHING = types.SearchFilter()
@@ -33,16 +33,16 @@ class QueryClient:
         collection: str = "",
         top_k: int = 10,
         source_types: Sequence[str] = (),
-        chosen: types.SearchFilter = EVERYTHING,
+        filter: types.SearchFilter = EVERYTHING,
         more_collections: Sequence[str] = (),
     ) -> tuple[types.Source, ...]:
-        """Passages as Ask would find them."""
+        """Returns passages as Ask would find them, best first."""
         request = pb.SearchRequest(
             query=query,
             collection=collection,
             top_k=top_k,
             source_types=source_types,
-            filter=convert.search_filter(chosen),
+            filter=convert.search_filter(filter),
             more_collections=more_collections,
         )
         answer = await self._caller.unary(self._stub.Search, request)

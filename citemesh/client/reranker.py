@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from citemesh.api.reranker.v1 import reranker_service_pb2 as pb
 from citemesh.api.reranker.v1.reranker_service_pb2_grpc import RerankerServiceStub
 from citemesh.client import convert
-from citemesh.client.caller import Caller
+from citemesh.client.transport.caller import Caller
 from citemesh.client.types import Candidate, Judge, Ranked, Support
 
 
@@ -17,7 +17,7 @@ class RerankerClient:
         self._stub = RerankerServiceStub(caller.channel)
 
     async def rerank(self, query: str, candidates: Sequence[Candidate], top_k: int = 0) -> tuple[Ranked, ...]:
-        """Candidates, best first; top_k 0 answers all."""
+        """Returns candidates, best first; top_k 0 returns all."""
         request = pb.RerankRequest(query=query, candidates=map(convert.candidate, candidates), top_k=top_k)
         answer = await self._caller.unary(self._stub.Rerank, request)
         return tuple(Ranked(r.id, r.score, r.model_score) for r in answer.results)
@@ -25,7 +25,7 @@ class RerankerClient:
     async def attribute(
         self, sentences: Sequence[str], passages: Sequence[Candidate], max_support: int = 3
     ) -> tuple[tuple[Support, ...], ...]:
-        """For each sentence, the passages that support it, best first."""
+        """Returns for each sentence the passages that support it, best first."""
         request = pb.AttributeRequest(
             sentences=sentences, passages=map(convert.candidate, passages), max_support=max_support
         )
@@ -33,7 +33,7 @@ class RerankerClient:
         return tuple(tuple(map(_support, attribution.support)) for attribution in answer.attributions)
 
     async def model(self) -> Judge:
-        """Which model judges. Raises NotSupported where the service is older than the question."""
+        """Returns the model that judges. Raises NotSupported where the service is too old to say."""
         answer = await self._caller.unary(self._stub.GetModel, pb.GetModelRequest())
         return Judge(answer.model, answer.order_share, answer.token_vectors_digest)
 

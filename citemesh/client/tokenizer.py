@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from citemesh.api.tokenizer.v1 import tokenizer_service_pb2 as pb
 from citemesh.api.tokenizer.v1.tokenizer_service_pb2_grpc import TokenizerServiceStub
-from citemesh.client.caller import Caller
+from citemesh.client.transport.caller import Caller
 from citemesh.client.types import Chat, Encoded, TokenizerInfo
 
 
@@ -16,7 +16,7 @@ class TokenizerClient:
         self._stub = TokenizerServiceStub(caller.channel)
 
     async def encode(self, texts: Sequence[str], tokenizer: str = "", add_special_tokens: bool = False) -> Encoded:
-        """Token ids of each text."""
+        """Returns the token ids of each text."""
         request = pb.EncodeRequest(tokenizer=tokenizer, texts=texts, add_special_tokens=add_special_tokens)
         answer = await self._caller.unary(self._stub.Encode, request)
         sequences = tuple(tuple(sequence.ids) for sequence in answer.sequences)
@@ -25,7 +25,7 @@ class TokenizerClient:
     async def decode(
         self, sequences: Sequence[Sequence[int]], tokenizer: str = "", skip_special_tokens: bool = True
     ) -> tuple[str, ...]:
-        """Text of each sequence of ids."""
+        """Returns the text of each sequence of ids."""
         ids = [pb.TokenIds(ids=sequence) for sequence in sequences]
         request = pb.DecodeRequest(tokenizer=tokenizer, sequences=ids, skip_special_tokens=skip_special_tokens)
         return tuple((await self._caller.unary(self._stub.Decode, request)).texts)
@@ -33,14 +33,14 @@ class TokenizerClient:
     async def render_chat(
         self, messages: Sequence[tuple[str, str]], tokenizer: str = "", add_generation_prompt: bool = True
     ) -> Chat:
-        """The model's prompt for a conversation of (role, content) turns."""
+        """Returns the model's prompt for a conversation of (role, content) turns."""
         turns = [pb.ChatMessage(role=role, content=content) for role, content in messages]
         request = pb.RenderChatRequest(tokenizer=tokenizer, messages=turns, add_generation_prompt=add_generation_prompt)
         answer = await self._caller.unary(self._stub.RenderChat, request)
         return Chat(answer.text, tuple(answer.ids), answer.tokenizer_digest)
 
     async def list(self) -> tuple[TokenizerInfo, ...]:
-        """The tokenizers that are loaded; the first is the default."""
+        """Returns the tokenizers that are loaded; the first is the default."""
         answer = await self._caller.unary(self._stub.ListTokenizers, pb.ListTokenizersRequest())
         return tuple(
             TokenizerInfo(t.name, t.digest, t.vocabulary_size, t.max_tokens, t.has_chat_template)

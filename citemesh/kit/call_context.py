@@ -1,6 +1,6 @@
-"""What a call carries from its caller to the last hop: deadline, priority, subject, tenant and collections.
+"""The context of a call, carried from its caller to the last hop: deadline, priority, subject, tenant and collections.
 
-The server interceptor sets it for the task that works on a call; the client service reads it when that task calls on.
+The server's interceptor sets it for the task that works on a call; the clients read it when that task makes calls.
 """
 
 import asyncio
@@ -24,17 +24,22 @@ PRIORITY_HEADER = "x-citemesh-priority"
 SUBJECT_HEADER = "x-citemesh-subject"
 TENANT_HEADER = "x-citemesh-tenant"
 CACHE_HEADER = "cache-control"
-ANEW = frozenset(("no-cache", "no-store"))
-"""Of that header's words, those that ask for an answer of now (RFC 9111, section 5.2.1)."""
+SKIPS_CACHE = frozenset(("no-cache", "no-store"))
+"""Of that header's words, those that refuse a cached answer (RFC 9111, section 5.2.1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """Context of the current call. ends_at is on the event loop's clock, in seconds; infinite without a deadline.
+    """Context of one call.
 
-    reach: the collections that the caller's key may reach; None where no policy stands in front to say so.
-    collection, shard: what the call is addressed to; empty where it doesn't say. They concern this hop alone.
-    anew: whether the caller takes no answer that was kept. It too concerns this hop alone.
+    Attributes:
+        ends_at: deadline on the event loop's clock, in seconds; infinite where there is none.
+        priority: 0 interactive, 1 batch, 2 background.
+        subject: who calls, as the identity policy established; empty where no policy stands in front.
+        tenant: whose data the call is about, likewise.
+        scope: the collections that the caller's key may reach; None where no policy stands in front.
+        collection, shard: where the call is addressed to; empty where it doesn't say. They concern this hop alone.
+        skip_cache: whether the caller refuses a cached answer. It too concerns this hop alone.
     """
 
     ends_at: float = math.inf
@@ -44,7 +49,7 @@ class CallContext:
     scope: CollectionScope | None = None
     collection: str = ""
     shard: str = ""
-    anew: bool = False
+    skip_cache: bool = False
 
 
 _NONE = CallContext()
@@ -52,27 +57,27 @@ _current: ContextVar[CallContext] = ContextVar("citemesh_call", default=_NONE)
 
 
 def current() -> CallContext:
-    """Context of the call that this task works on; an empty one outside of calls."""
+    """Returns the context of the call that this task works on; an empty one outside of calls."""
     return _current.get()
 
 
 def current_priority() -> int:
-    """0 interactive, 1 batch, 2 background; lower is more urgent."""
+    """Returns 0 interactive, 1 batch or 2 background; lower is more urgent."""
     return current().priority
 
 
 def current_subject() -> str:
-    """Who calls, as the identity policy established; empty where no policy stands in front."""
+    """Returns who calls, as the identity policy established; empty where no policy stands in front."""
     return current().subject
 
 
 def current_tenant() -> str:
-    """Whose data the call is about, as the identity policy established."""
+    """Returns whose data the call is about, as the identity policy established."""
     return current().tenant
 
 
 def current_scope() -> CollectionScope:
-    """Collections that the current call may reach: all where no policy stands in front, none outside of calls.
+    """Returns the collections that the current call may reach: all where no policy stands in front, none outside calls.
 
     Work that has lost its call must not pass for one that may do anything.
     """
@@ -83,7 +88,7 @@ def current_scope() -> CollectionScope:
 
 
 def remaining_s(default: float) -> float:
-    """Seconds left of the current call, at most ``default``; never below 0."""
+    """Returns the seconds left of the current call, at most ``default``; never below 0."""
     left = current().ends_at - asyncio.get_running_loop().time()
     return max(0.0, min(left, default))
 
@@ -92,26 +97,26 @@ def from_headers(headers: Mapping[str, str], timeout_s: float | None) -> CallCon
     """Reads a call's context from its headers and the time its caller gives it (None: no limit)."""
     ends_at = math.inf if timeout_s is None else asyncio.get_running_loop().time() + timeout_s
     priority = PRIORITIES.get(headers.get(PRIORITY_HEADER, ""), 0)
-    named = headers.get(COLLECTIONS_HEADER)
+    patterns = headers.get(COLLECTIONS_HEADER)
     return CallContext(
         ends_at,
         priority,
         headers.get(SUBJECT_HEADER, ""),
         headers.get(TENANT_HEADER, ""),
-        None if named is None else CollectionScope.parse(named),
+        None if patterns is None else CollectionScope.parse(patterns),
         headers.get(COLLECTION_HEADER, ""),
         headers.get(SHARD_HEADER, ""),
-        asks_anew(headers.get(CACHE_HEADER, "")),
+        asks_to_skip_cache(headers.get(CACHE_HEADER, "")),
     )
 
 
-def asks_anew(cache_control: str) -> bool:
-    """Whether a `cache-control` header takes no kept answer."""
-    return not ANEW.isdisjoint(word.strip().lower() for word in cache_control.split(","))
+def asks_to_skip_cache(cache_control: str) -> bool:
+    """Says whether a `cache-control` header refuses a cached answer."""
+    return not SKIPS_CACHE.isdisjoint(word.strip().lower() for word in cache_control.split(","))
 
 
 def to_headers(context: CallContext) -> list[tuple[str, str]]:
-    """Headers that carry the caller's context on, the deadline aside: gRPC has its own for that."""
+    """Returns the headers that carry the caller's context on, but for the deadline: gRPC has its own for that."""
     name = next(name for name, value in PRIORITIES.items() if value == context.priority)
     scope = context.scope.header if context.scope else ""
     pairs = [

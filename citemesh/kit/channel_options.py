@@ -1,13 +1,13 @@
-"""gRPC options that server and client share: message limits on purpose, windows for large documents."""
+"""gRPC options that server and client share: message limits, and windows for large documents."""
 
 MIB = 1024 * 1024
 HTTP2_WINDOW = 4 * MIB
 ACCEPTED = ("x-citemesh-accepted", "true")
-"""First header of an answer to a stream of requests: the caller may send now (see client/caller.py)."""
+"""First header of an answer to a stream of requests: the caller may send now (see citemesh.client.transport)."""
 
 
 def options(max_message_mib: int) -> list[tuple[str, int]]:
-    """Channel arguments for a largest message of so many MiB."""
+    """Returns channel arguments for a largest message of so many MiB."""
     limit = max_message_mib * MIB
     return [
         ("grpc.max_receive_message_length", limit),

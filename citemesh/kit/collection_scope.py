@@ -1,15 +1,15 @@
-"""Which collections a call may reach, and which one it is addressed to."""
+"""The collections that a call may reach, and the headers that say so and which one it is addressed to."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 COLLECTIONS_HEADER = "x-citemesh-collections"
-"""What the caller's key may reach, set by the identity policy and by nobody else."""
+"""Collections that the caller's key may reach, set by the identity policy alone."""
 COLLECTION_HEADER = "x-citemesh-collection"
 """The collection that a call to the retrieval service is about, by which the mesh finds the replica that holds it."""
 SHARD_HEADER = "x-citemesh-shard"
-"""The replica that a call is meant for: set by the sidecar that chose it, or by who asks every replica."""
+"""The replica that a call is meant for: set by the sidecar that chose it, or by a caller who asks every replica."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class CollectionScope:
         return "*" in self.patterns
 
     def allows(self, name: str) -> bool:
-        """Whether a collection is within it."""
+        """Says whether a collection is within it."""
         return any(
             name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern for pattern in self.patterns
         )

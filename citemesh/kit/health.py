@@ -1,4 +1,4 @@
-"""Health that says what the engine says."""
+"""A service's health, which is its engine's."""
 
 import asyncio
 import logging
@@ -21,7 +21,7 @@ class Health:
         self.serving = False
 
     async def set(self, serving: bool) -> None:
-        """Tells every watcher."""
+        """Sets the state and tells every watcher."""
         if serving != self.serving:
             log.info("health is now %s", "SERVING" if serving else "NOT_SERVING")
         self.serving = serving
@@ -30,14 +30,14 @@ class Health:
             await self.servicer.set(name, kind.SERVING if serving else kind.NOT_SERVING)
 
     async def follow(self, healthy: Callable[[], Awaitable[bool]]) -> None:
-        """Asks the engine every second, for good; no answer in time counts as not healthy."""
+        """Asks the engine every second, for good; an error or no answer in time counts as not healthy."""
         while True:
-            await self.set(await ask(healthy))
+            await self.set(await is_healthy(healthy))
             await asyncio.sleep(CHECK_EVERY_S)
 
 
-async def ask(healthy: Callable[[], Awaitable[bool]]) -> bool:
-    """One question to the engine; an error or silence is a no."""
+async def is_healthy(healthy: Callable[[], Awaitable[bool]]) -> bool:
+    """Asks the engine once; False for an error or no answer in time."""
     try:
         async with asyncio.timeout(CHECK_TIMEOUT_S):
             return await healthy()

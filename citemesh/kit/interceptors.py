@@ -1,4 +1,4 @@
-"""What happens around every handler: the caller's context is set, and errors become status."""
+"""The server's interceptor around every handler: it sets the caller's context, and errors become status."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
@@ -13,8 +13,8 @@ from citemesh.kit import call_context
 from citemesh.kit.channel_options import ACCEPTED
 from citemesh.kit.status import to_status
 
-# Answered before the engine is ready, by the name the path starts with.
 ALWAYS_OPEN = ("/grpc.",)
+"""Beginnings of the paths that are answered before the engine is ready."""
 
 Handler = Any  # grpc.RpcMethodHandler, whose stubs know the synchronous kind alone
 
@@ -25,7 +25,7 @@ class CallInterceptor(ServerInterceptor):  # type: ignore[type-arg]  # generic i
     def __init__(self, service: str, ready: Callable[[], bool]) -> None:
         self._service = service
         self._ready = ready
-        self._known: dict[str, tuple[Handler, Handler]] = {}
+        self._wrappers: dict[str, tuple[Handler, Handler]] = {}
 
     async def intercept_service(
         self,
@@ -37,11 +37,11 @@ class CallInterceptor(ServerInterceptor):  # type: ignore[type-arg]  # generic i
         method = handler_call_details.method
         if handler is None or method.startswith(ALWAYS_OPEN):
             return handler
-        known, wrapped = self._known.get(method, (None, None))
-        if known is not handler:
-            wrapped = self._around(handler)
-            self._known[method] = handler, wrapped
-        return wrapped
+        original, wrapper = self._wrappers.get(method, (None, None))
+        if original is not handler:
+            wrapper = self._around(handler)
+            self._wrappers[method] = handler, wrapper
+        return wrapper
 
     def _around(self, handler: Handler) -> Handler:
         if handler.response_streaming:
@@ -71,13 +71,13 @@ class CallInterceptor(ServerInterceptor):  # type: ignore[type-arg]  # generic i
         return handle
 
     def _stream(
-        self, behaviour: Callable[[Any, Any], AsyncGenerator[Any]], announced: bool
+        self, behaviour: Callable[[Any, Any], AsyncGenerator[Any]], accepts: bool
     ) -> Callable[[Any, Any], AsyncIterator[Any]]:
         async def handle(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> AsyncIterator[Any]:
             with call_context.calling(_context_of(context)):
                 try:
                     self._refuse_unready()
-                    if announced:
+                    if accepts:
                         await context.send_initial_metadata((ACCEPTED,))
                     # Closed here and now, so that a caller who leaves ends the work at once.
                     async with aclosing(behaviour(request, context)) as responses:

@@ -1,4 +1,4 @@
-"""A service's server: start, serve, drain."""
+"""A service's gRPC server: start, serve, drain."""
 
 import asyncio
 import logging
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Registration:
-    """A gRPC service of a service: its full name and what adds its servicer to a server."""
+    """A gRPC service: its full name, and a function that adds its servicer to a server."""
 
     name: str
     add: Callable[[grpc.aio.Server], None]
@@ -35,14 +35,15 @@ class Registration:
 
 @dataclass(frozen=True)
 class ServiceSpec:
-    """What a service hands to the kit.
+    """A service as its main module describes it to the server.
 
     Attributes:
+        services: the gRPC services that it answers.
         start: loads the engine; calls are refused and health says NOT_SERVING until it returns.
         stop: frees the engine, after the last call ended.
-        healthy: the engine's own word, asked every second.
-        drain: ends what the service accepts besides gRPC, within so many seconds, while gRPC drains.
-        failed: completes when the engine is lost for good; the process then ends so that it is started anew.
+        healthy: asks the engine for its health, every second.
+        drain: ends its listeners besides gRPC, within so many seconds, while gRPC drains.
+        failed: completes when the engine is lost for good; the process then ends so that it is started again.
     """
 
     name: str
@@ -58,7 +59,7 @@ class Server:
     """A running service. ``start`` listens at once and loads the engine behind it; ``stop`` drains."""
 
     def __init__(self, spec: ServiceSpec, settings: ServiceSettings) -> None:
-        self._service = spec
+        self._spec = spec
         self._settings = settings
         self._loaded = False
         self._draining = False
@@ -68,23 +69,23 @@ class Server:
 
     @property
     def ready(self) -> bool:
-        """True from when the engine is loaded until the drain begins."""
+        """Whether the engine is loaded and the drain hasn't begun."""
         return self._loaded and not self._draining
 
     def _build(self) -> grpc.aio.Server:
         server = grpc.aio.server(
             interceptors=[
                 aio_server_interceptor(filter_=_traced),  # type: ignore[no-untyped-call]  # shipped without types
-                CallInterceptor(self._service.name, lambda: self.ready),
+                CallInterceptor(self._spec.name, lambda: self.ready),
             ],
             options=options(self._settings.max_message_mib),
             maximum_concurrent_rpcs=self._settings.max_concurrent_rpcs,
         )
-        for service in self._service.services:
+        for service in self._spec.services:
             service.add(server)
         health_pb2_grpc.add_HealthServicer_to_server(self.health.servicer, server)
         channelz.add_channelz_servicer(server)  # type: ignore[arg-type]  # it takes both kinds of server
-        names = [service.name for service in self._service.services]
+        names = [service.name for service in self._spec.services]
         reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
         return server
 
@@ -93,10 +94,10 @@ class Server:
         self._listen()
         await self._grpc.start()
         await self.health.set(False)
-        await self._service.start()
+        await self._spec.start()
         self._loaded = True
-        self._tasks.append(asyncio.create_task(self.health.follow(self._service.healthy)))
-        log.info("%s serves on %s", self._service.name, self._settings.address)
+        self._tasks.append(asyncio.create_task(self.health.follow(self._spec.healthy)))
+        log.info("%s serves on %s", self._spec.name, self._settings.address)
 
     def _listen(self) -> None:
         address = self._settings.address
@@ -117,21 +118,24 @@ class Server:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.health.set(False)
         await asyncio.gather(self._grpc.stop(self._settings.drain_s), self._drain_more())
-        await self._service.stop()
-        log.info("%s has stopped", self._service.name)
+        await self._spec.stop()
+        log.info("%s has stopped", self._spec.name)
 
     async def _drain_more(self) -> None:
-        if self._service.drain is not None:
-            await self._service.drain(self._settings.drain_s)
+        if self._spec.drain is not None:
+            await self._spec.drain(self._settings.drain_s)
 
 
 def _traced(call: grpc.HandlerCallDetails) -> bool:
-    """All but probes, which come every second. (OpenTelemetry's own filter for them takes ten times as long.)"""
+    """Says whether a call is traced: all but probes, which come every second.
+
+    OpenTelemetry's own filter for them takes ten times as long.
+    """
     return not call.method.startswith("/grpc.health.")
 
 
 async def serve(spec: ServiceSpec, settings: ServiceSettings, stop: asyncio.Event) -> None:
-    """Serves until ``stop`` is set or the engine is lost for good (raises PreconditionFailed then)."""
+    """Serves until ``stop`` is set. Raises PreconditionFailed where the engine is lost for good before."""
     server = Server(spec, settings)
     lost = asyncio.create_task(_lost(spec))
     starting = asyncio.create_task(server.start())
@@ -145,10 +149,10 @@ async def serve(spec: ServiceSpec, settings: ServiceSettings, stop: asyncio.Even
         starting.cancel()
         stopping.cancel()
         await server.stop()
-        died = lost.done() and not lost.cancelled()
+        is_lost = lost.done() and not lost.cancelled()
         lost.cancel()
-    if died:
-        raise PreconditionFailed("ENGINE_LOST", f"the engine of {spec.name} is lost", "it is started anew")
+    if is_lost:
+        raise PreconditionFailed("ENGINE_LOST", f"the engine of {spec.name} is lost", "its supervisor starts it again")
 
 
 async def _lost(spec: ServiceSpec) -> None:
@@ -162,7 +166,7 @@ S = TypeVar("S", bound=ServiceSettings)
 
 
 def run_service(settings_cls: type[S], build: Callable[[S], ServiceSpec]) -> int:
-    """A service's ``main``: serves until SIGINT or SIGTERM, returns the exit status (2: bad settings)."""
+    """Serves until SIGINT or SIGTERM; returns the exit status of the process (2: bad settings)."""
     try:
         settings = load(settings_cls)
     except CiteMeshError as error:

@@ -19,11 +19,10 @@ from citemesh.errors import InvalidInput
 
 PREFIX = "CITEMESH_"
 SERVICES = ("tokenizer", "retrieval", "generation", "reranker", "gateway", "cli")
-# As browsers send it: lower case, and no path, not even a slash.
 _ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+")
-# No settings, but names that a shell may well have: the first is read by tests and benches, the others by the examples
-# and the lines that the documentation shows.
-OUTSIDE = frozenset({"CITEMESH_EVAL_DATA", "CITEMESH_KEY", "CITEMESH_TARGET"})
+"""As browsers send it: lower case, and no path, not even a slash."""
+NO_SETTINGS = frozenset({"CITEMESH_EVAL_DATA", "CITEMESH_KEY", "CITEMESH_TARGET"})
+"""Names that a shell may well have: tests and benches read the first, examples in the documentation the others."""
 
 
 class CommonSettings(BaseSettings):
@@ -43,7 +42,7 @@ class CommonSettings(BaseSettings):
     log_content: bool = Field(False, description="Puts question and document text into logs and spans.")
     http_origins: tuple[str, ...] = Field(
         (),
-        description="Web origins whose pages may call the public door (CORS), as a JSON list of scheme://host[:port];"
+        description="Web origins whose pages may call the public endpoint (CORS), as a JSON list of scheme://host[:port];"
         " none where empty.",
     )
 
@@ -106,7 +105,7 @@ class ServiceSettings(CommonSettings):
 
 
 def service_config(service: str) -> SettingsConfigDict:
-    """The pydantic configuration of a service's settings class."""
+    """Returns the pydantic configuration of a service's settings class."""
     return SettingsConfigDict(env_prefix=f"{PREFIX}{service.upper()}_", extra="forbid", frozen=True)
 
 
@@ -135,7 +134,7 @@ def load(cls: type[S], environment: Mapping[str, str] | None = None) -> S:
 
 
 def variable(cls: type[CommonSettings], field: str) -> str:
-    """Name of the environment variable of a setting."""
+    """Returns the name of the environment variable of a setting."""
     shared = field in CommonSettings.model_fields
     return (PREFIX if shared else str(cls.model_config["env_prefix"])) + field.upper()
 
@@ -145,13 +144,13 @@ def refuse_unknown(cls: type[CommonSettings], environment: Mapping[str, str]) ->
 
     Variables of the other services are left to those services' own processes.
     """
-    own = str(cls.model_config["env_prefix"])
-    known = {own + name.upper() for name in cls.model_fields}
-    known |= {PREFIX + name.upper() for name in CommonSettings.model_fields} | OUTSIDE
-    others = tuple(f"{PREFIX}{service.upper()}_" for service in SERVICES if f"{PREFIX}{service.upper()}_" != own)
+    prefix = str(cls.model_config["env_prefix"])
+    names = {prefix + name.upper() for name in cls.model_fields}
+    names |= {PREFIX + name.upper() for name in CommonSettings.model_fields} | NO_SETTINGS
+    foreign = tuple(f"{PREFIX}{service.upper()}_" for service in SERVICES if f"{PREFIX}{service.upper()}_" != prefix)
     for name in sorted(environment):
-        if name.startswith(PREFIX) and name not in known and not name.startswith(others):
-            close = difflib.get_close_matches(name, known, n=1)
+        if name.startswith(PREFIX) and name not in names and not name.startswith(foreign):
+            close = difflib.get_close_matches(name, names, n=1)
             remedy = f"did you mean {close[0]}?" if close else "docs/config.md lists the settings"
             raise InvalidInput(name, "no setting has this name", remedy)
 
@@ -165,7 +164,7 @@ def _readable(cls: type[CommonSettings], error: ValidationError) -> InvalidInput
 
 
 def table(cls: type[CommonSettings]) -> list[tuple[str, str, str, str]]:
-    """Rows of docs/config.md for a settings class: variable, default, bounds, sentence."""
+    """Returns the rows of docs/config.md for a settings class: variable, default, bounds, sentence."""
     rows = []
     for name, field in cls.model_fields.items():
         bounds = ", ".join(_bound(part) for part in field.metadata if _bound(part))

@@ -33,10 +33,10 @@ CODES: tuple[tuple[type[errors.CiteMeshError], int], ...] = (
 
 
 def to_status(error: Exception) -> status_pb2.Status:
-    """The status that a caller is told. What is no CiteMeshError is logged in full and told as an id."""
+    """Returns the status of an error. One that is no CiteMeshError is logged in full, and the status has its id."""
     for kind, code in CODES:
         if isinstance(error, kind):
-            return _told(error, code)
+            return _status(error, code)
     incident = uuid.uuid4().hex[:12]
     log.error("unexpected error, incident %s", incident, exc_info=error)
     status = status_pb2.Status(code=code_pb2.INTERNAL, message=f"internal error; the log has it as incident {incident}")
@@ -44,7 +44,7 @@ def to_status(error: Exception) -> status_pb2.Status:
     return status
 
 
-def _told(error: errors.CiteMeshError, code: int) -> status_pb2.Status:
+def _status(error: errors.CiteMeshError, code: int) -> status_pb2.Status:
     status = status_pb2.Status(code=code, message=str(error))
     info = error_details_pb2.ErrorInfo(reason=error.reason, domain=DOMAIN)
     info.metadata.update({"message": error.message, "remedy": error.remedy})
@@ -66,8 +66,8 @@ def _attach(status: status_pb2.Status, detail: Message) -> None:
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What a failed call's status says."""
+class _Details:
+    """A failed call's status, and its details."""
 
     service: str
     message: str
@@ -83,14 +83,14 @@ class _Told:
     def remedy(self) -> str:
         return str(self.info.metadata.get("remedy", ""))
 
-    def named(self) -> tuple[str, str, str]:
-        """Kind and name of what was asked for, and the remedy."""
+    def item(self) -> tuple[str, str, str]:
+        """Returns kind and name of the item that the error is about, and the remedy."""
         metadata = self.info.metadata
         return metadata.get("kind", "item"), metadata.get("name", self.text), self.remedy
 
 
 def to_error(error: Any, service: str) -> errors.CiteMeshError:
-    """The domain error behind a failed call (grpc.aio.AioRpcError) to ``service``."""
+    """Returns the domain error behind a failed call (grpc.aio.AioRpcError) to ``service``."""
     status = _received(error)
     info, request, retry = (
         error_details_pb2.ErrorInfo(),
@@ -102,8 +102,8 @@ def to_error(error: Any, service: str) -> errors.CiteMeshError:
             if detail.Is(message.DESCRIPTOR):
                 detail.Unpack(message)
     retry_s = retry.retry_delay.ToTimedelta().total_seconds() or 1.0
-    told = _Told(service, status.message, info, request, retry_s)
-    return REBUILD.get(status.code, _unexpected)(told)
+    details = _Details(service, status.message, info, request, retry_s)
+    return REBUILD.get(status.code, _unexpected)(details)
 
 
 def _received(error: Any) -> status_pb2.Status:
@@ -116,42 +116,44 @@ def _received(error: Any) -> status_pb2.Status:
     return status_pb2.Status(code=error.code().value[0], message=error.details() or "")
 
 
-def _invalid(told: _Told) -> errors.CiteMeshError:
-    if not told.request.field_violations:
-        return errors.InvalidInput(told.service, told.text, told.remedy)
-    first = told.request.field_violations[0]
-    return errors.InvalidInput(first.field, first.description, told.remedy)
+def _invalid(details: _Details) -> errors.CiteMeshError:
+    if not details.request.field_violations:
+        return errors.InvalidInput(details.service, details.text, details.remedy)
+    first = details.request.field_violations[0]
+    return errors.InvalidInput(first.field, first.description, details.remedy)
 
 
-def _unavailable(told: _Told) -> errors.CiteMeshError:
-    return errors.Unavailable(told.service, told.retry_s, told.remedy or told.text)
+def _unavailable(details: _Details) -> errors.CiteMeshError:
+    return errors.Unavailable(details.service, details.retry_s, details.remedy or details.text)
 
 
-def _internal(told: _Told) -> errors.CiteMeshError:
-    """gRPC calls a stream that broke off INTERNAL: behind a sidecar that is how a killed service looks."""
-    if "RST_STREAM" in told.message:
-        return _unavailable(told)
-    return _unexpected(told)
+def _internal(details: _Details) -> errors.CiteMeshError:
+    """Returns Unavailable for a stream that broke off: behind a sidecar that is how a killed service looks."""
+    if "RST_STREAM" in details.message:
+        return _unavailable(details)
+    return _unexpected(details)
 
 
-def _unexpected(told: _Told) -> errors.CiteMeshError:
-    return errors.CiteMeshError(f"{told.service} failed: {told.message}")
+def _unexpected(details: _Details) -> errors.CiteMeshError:
+    return errors.CiteMeshError(f"{details.service} failed: {details.message}")
 
 
-REBUILD: dict[int, Callable[[_Told], errors.CiteMeshError]] = {
+REBUILD: dict[int, Callable[[_Details], errors.CiteMeshError]] = {
     code_pb2.INVALID_ARGUMENT: _invalid,
-    code_pb2.NOT_FOUND: lambda told: errors.NotFound(*told.named()),
-    code_pb2.ALREADY_EXISTS: lambda told: errors.AlreadyExists(*told.named()),
-    code_pb2.FAILED_PRECONDITION: lambda told: errors.PreconditionFailed(
-        told.info.reason or "FAILED_PRECONDITION", told.text, told.remedy
+    code_pb2.NOT_FOUND: lambda details: errors.NotFound(*details.item()),
+    code_pb2.ALREADY_EXISTS: lambda details: errors.AlreadyExists(*details.item()),
+    code_pb2.FAILED_PRECONDITION: lambda details: errors.PreconditionFailed(
+        details.info.reason or "FAILED_PRECONDITION", details.text, details.remedy
     ),
-    code_pb2.UNAUTHENTICATED: lambda told: errors.Unauthenticated(told.text, told.remedy),
-    code_pb2.PERMISSION_DENIED: lambda told: errors.PermissionDenied(told.text, told.remedy),
-    code_pb2.UNIMPLEMENTED: lambda told: errors.NotSupported(told.text.removesuffix(" is not supported"), told.remedy),
-    code_pb2.DEADLINE_EXCEEDED: lambda told: errors.DeadlineExceeded(f"{told.service} did not answer in time"),
-    code_pb2.DATA_LOSS: lambda told: errors.DataLoss(told.text, told.remedy),
-    code_pb2.RESOURCE_EXHAUSTED: lambda told: errors.Overloaded(
-        told.text.removesuffix(" is full") or told.service, told.retry_s, told.remedy
+    code_pb2.UNAUTHENTICATED: lambda details: errors.Unauthenticated(details.text, details.remedy),
+    code_pb2.PERMISSION_DENIED: lambda details: errors.PermissionDenied(details.text, details.remedy),
+    code_pb2.UNIMPLEMENTED: lambda details: errors.NotSupported(
+        details.text.removesuffix(" is not supported"), details.remedy
+    ),
+    code_pb2.DEADLINE_EXCEEDED: lambda details: errors.DeadlineExceeded(f"{details.service} did not answer in time"),
+    code_pb2.DATA_LOSS: lambda details: errors.DataLoss(details.text, details.remedy),
+    code_pb2.RESOURCE_EXHAUSTED: lambda details: errors.Overloaded(
+        details.text.removesuffix(" is full") or details.service, details.retry_s, details.remedy
     ),
     code_pb2.UNAVAILABLE: _unavailable,
     code_pb2.INTERNAL: _internal,

@@ -24,24 +24,24 @@ QUIET = ("opentelemetry.exporter", "httpx", "uvicorn.access")
 
 
 def tracer(name: str) -> trace.Tracer:
-    """The tracer of a module."""
+    """Returns the tracer of a module."""
     return trace.get_tracer(name)
 
 
 def meter(name: str) -> metrics.Meter:
-    """The meter of a module."""
+    """Returns the meter of a module."""
     return metrics.get_meter(name)
 
 
 def untraced() -> AbstractContextManager[object]:
-    """Within it, calls tell every hop to record nothing: for what is done again and again while nobody asks."""
+    """Returns a context in which calls tell every hop to record nothing: for what is done again and again unasked."""
     ids = RandomIdGenerator()
     context = trace.SpanContext(ids.generate_trace_id(), ids.generate_span_id(), False, trace.TraceFlags.get_default())
     return trace.use_span(trace.NonRecordingSpan(context))
 
 
 def start(service: str, settings: CommonSettings) -> Callable[[], None]:
-    """Sets up logs, and exports as the settings say; returns what flushes and ends the export."""
+    """Sets up logs, and exports as the settings say; returns a function that flushes and ends the export."""
     start_logs(settings.log_level)
     if not settings.otlp_endpoint:
         return lambda: None
@@ -72,7 +72,7 @@ def start_logs(level: str) -> None:
 
 
 def _is_no_late_detach(record: logging.LogRecord) -> bool:
-    """False for what OpenTelemetry logs when a stream is closed from another context than it ran in.
+    """Says False of what OpenTelemetry logs when a stream is closed from another context than it ran in.
 
     Every caller that hangs up makes one; nothing is wrong then, since that context is gone
     (https://github.com/open-telemetry/opentelemetry-python/issues/2606, open).

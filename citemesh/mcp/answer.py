@@ -33,7 +33,7 @@ class Gathered:
             case PlanEvent():
                 return f"Searching for: {'; '.join(event.hops)}"
             case SearchEvent():
-                return f"Search {event.hop} found {event.found} passages"
+                return f"Search {event.hop} found {event.passages} passages"
             case SourcesEvent():
                 self.sources += event.sources
                 return f"Reading {len(event.sources)} passages"

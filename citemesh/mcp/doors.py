@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from citemesh.client.collections import CollectionClient
+from citemesh.client.documents import DocumentClient
 from citemesh.client.mesh import Mesh
 from citemesh.client.query import QueryClient
-from citemesh.client.retrieval import CollectionClient, DocumentClient
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ Mode = Annotated[
 ]
 
 
-class Server(MCPServer[Any]):
+class ToolServer(MCPServer[Any]):
     """Documents are listed as they are now, not as they were when the server began."""
 
     def __init__(self, doors: Doors, version: str = "") -> None:
@@ -55,7 +55,7 @@ def build(doors: Doors, timeout_s: float, version: str = "") -> MCPServer[Any]:
     Args:
         timeout_s: longest time that an answer may take.
     """
-    server = Server(doors, version)
+    server = ToolServer(doors, version)
     tools = Tools(doors, timeout_s)
     for tool in (tools.search, tools.ask, tools.list_collections, tools.read_document):
         server.add_tool(tool, annotations=READ_ONLY)

@@ -20,14 +20,14 @@ from filelock import BaseFileLock, FileLock, Timeout
 
 from citemesh.errors import PreconditionFailed, Unavailable
 from citemesh.models import manifest as manifests
-from citemesh.models.directory import directory_recipe
-from citemesh.models.hub import hub_recipe
 from citemesh.models.manifest import Manifest
-from citemesh.models.package import package_recipe
 from citemesh.models.prepared import Facts, Kind, PreparedModel
 from citemesh.models.progress import Progress, scaled, silent
-from citemesh.models.recipe import Recipe
 from citemesh.models.reference import Reference, Scheme, parse
+from citemesh.models.sources.directory import directory_recipe
+from citemesh.models.sources.hub import hub_recipe
+from citemesh.models.sources.package import package_recipe
+from citemesh.models.sources.recipe import Recipe
 
 LOCK_LIMIT_S = 900.0
 """How long one process waits for another that is preparing the same model."""
@@ -144,7 +144,7 @@ def _fill(reference: Reference, recipe: Recipe, directory: Path, progress: Progr
     """Make the model in `directory`, then its projection, then its manifest."""
     made = recipe.make(directory, scaled(progress, 0.0, 0.7))
     if made.facts.kind is Kind.EMBEDDING:
-        from citemesh.models.late import write_projection  # wants numpy, torch and transformers
+        from citemesh.models.conversion.late import write_projection  # wants numpy, torch and transformers
 
         write_projection(directory, made.facts, scaled(progress, 0.7, 0.95))
     progress("recording checksums", 0.95)

@@ -100,7 +100,7 @@ def _service(wanted: ServiceSpec | None, asked: Search) -> ServiceSpec:
 async def _of_gateway(mesh: Mesh, asked: Search, more: Sequence[str], as_json: bool) -> int:
     async with mesh:
         sources = await mesh.query.search(
-            asked.query, asked.collection, asked.top_k, chosen=asked.filter, more_collections=more
+            asked.query, asked.collection, asked.top_k, filter=asked.filter, more_collections=more
         )
     if as_json:
         for source in sources:

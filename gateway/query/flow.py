@@ -7,7 +7,9 @@ from contextlib import suppress
 
 from citemesh.client.types import AskEvent, DoneEvent, FollowUpsEvent, Question, Source, SourcesEvent
 from gateway.query import telemetry
+from gateway.query.answers.answered import Answered, Written
 from gateway.query.answers.cache import AnswerCache
+from gateway.query.answers.record import Record, text_of
 from gateway.query.answers.replay import Recorder, Replay
 from gateway.query.answers.transcript import Emit, Transcript
 from gateway.query.deadline import Deadline
@@ -22,11 +24,10 @@ from gateway.query.plan.planner import Planner, SingleShot
 from gateway.query.plan.rewriting import ByRules, Rewriter
 from gateway.query.plan.standalone import Exchange, hints, standalone
 from gateway.query.ports import Upstreams
-from gateway.query.question import check
+from gateway.query.request import Request
 from gateway.query.retrieve.gathering import Gatherer
 from gateway.query.retrieve.ranking import Ranker, Ranking
 from gateway.query.retrieve.search import Searcher
-from gateway.query.run import Run
 from gateway.query.telemetry import Steps
 from gateway.threads.owner import NOBODY, Owner
 
@@ -57,93 +58,95 @@ class Flow:
     async def ask(
         self, question: Question, deadline: Deadline, emit: Emit, waited_s: float = 0.0, owner: Owner = NOBODY
     ) -> None:
-        """Sends an answer's events.
+        """Sends the events of the answer to a question that was checked.
 
-        Raises InvalidInput for a question that can't be taken, NotFound for an unknown collection or thread,
-        Unavailable where search is down, DeadlineExceeded where the time ran out before there was anything to say.
+        Raises NotFound for an unknown collection or thread, Unavailable where search is down, DeadlineExceeded where
+        the time ran out before there was anything to say.
         """
-        check(question)
-        recorder = Recorder(emit)
-        run = await self._plan(question, deadline, recorder, Steps(waited_s), owner)
-        if kept := await self._replay.find(run):
-            await self._replay.send(run, kept)
+        recorder, steps = Recorder(emit), Steps(waited_s)
+        record = Record(Transcript(recorder, steps.said), steps)
+        request = await self._plan(question, deadline, record, owner)
+        if earlier := await self._replay.find(request):
+            answered = await self._replay.send(record, earlier)
         else:
-            await self._answer(run)
-        self._replay.keep(run, recorder.events, await self._done(run))
+            answered = await self._answer(request, record)
+        done = await self._done(request, record, answered)
+        self._replay.keep(request, record, answered, recorder.events, done)
 
-    async def _answer(self, run: Run) -> None:
-        ranking = await self._gatherer.gather(run)
-        if not ranking.passages:
-            await self._nothing(run)
-            return
-        run.deadline.check("sources were ranked")
-        draft = await self._composer.pack(run, ranking)
-        run.sources = draft.sources
-        await run.transcript.emit(SourcesEvent(draft.sources))
-        await self._composer.answer(run, draft)
-        await self._relate(run, ranking)
+    async def _answer(self, request: Request, record: Record) -> Answered:
+        gathered = await self._gatherer.gather(request, record)
+        if not gathered.ranking.passages:
+            written = await self._nothing(request, record)
+            return Answered(written, (), gathered.searches, gathered.sequences)
+        request.deadline.check("sources were ranked")
+        draft = await self._composer.pack(request, record, gathered.ranking)
+        await record.transcript.emit(SourcesEvent(draft.sources))
+        written = await self._composer.answer(request, record, draft)
+        await self._follow_up(request, record, gathered.ranking, draft.sources)
+        return Answered(written, draft.sources, gathered.searches, gathered.sequences)
 
     async def search(self, question: Question, top_k: int, deadline: Deadline) -> tuple[Source, ...]:
         """The passages that Ask would find, best first, numbered."""
-        plan = first_plan(tidy(question.question))
-        run = Run(question, plan, deadline, Transcript(nowhere), Steps(0.0), cites=False)
-        ranking = await self._gatherer.gather(run, top_k)
-        return numbered([to_source(one) for one in ranking.passages[:top_k]])
+        request = Request(question, first_plan(tidy(question.question)), deadline, cites=False)
+        gathered = await self._gatherer.gather(request, Record(Transcript(nowhere), Steps(0.0)), top_k)
+        return numbered([to_source(scored) for scored in gathered.ranking.passages[:top_k]])
 
-    async def _plan(self, question: Question, deadline: Deadline, emit: Emit, steps: Steps, owner: Owner) -> Run:
-        with steps.step("plan") as span:
-            past = await self._conversation.recall(question, owner)
+    async def _plan(self, question: Question, deadline: Deadline, record: Record, owner: Owner) -> Request:
+        with record.steps.step("plan") as span:
+            history = await self._conversation.recall(question, owner)
             asked = tidy(question.question)
-            whole = await self._whole(asked, past, deadline)
-            plan = first_plan(whole, hints(asked, whole, past))
+            standing_alone = await self._stand_alone(asked, history, deadline)
+            plan = first_plan(standing_alone, hints(asked, standing_alone, history))
             if self._limits.log_content:
                 span.set_attribute("citemesh.question", plan.question)
-        await emit(plan.event())
-        return Run(question, plan, deadline, Transcript(emit, steps.said), steps, owner, past)
+        await record.transcript.emit(plan.event())
+        return Request(question, plan, deadline, owner, history)
 
-    async def _whole(self, asked: str, past: Sequence[Exchange], deadline: Deadline) -> str:
+    async def _stand_alone(self, asked: str, history: Sequence[Exchange], deadline: Deadline) -> str:
         """The question made stand-alone; by rules where another way would leave too little time for the answer."""
         try:
             async with asyncio.timeout(deadline.remaining() - 2 * self._limits.reserve_s):
-                return await self._rewriter.rewrite(asked, past)
+                return await self._rewriter.rewrite(asked, history)
         except TimeoutError:
-            return standalone(asked, past)
+            return standalone(asked, history)
 
-    async def _relate(self, run: Run, ranking: Ranking) -> None:
-        """Proposes related questions where they were asked for and there are any."""
-        asked = [*questions_of(run.past), run.question.question]
-        most = run.question.related_questions
+    async def _follow_up(self, request: Request, record: Record, ranking: Ranking, sources: tuple[Source, ...]) -> None:
+        """Proposes related questions where they are wanted and there are any."""
+        most = request.question.related_questions
         if not most:
             return
+        earlier = [*questions_of(request.history), request.question.question]
         questions: tuple[str, ...] = ()
         with suppress(TimeoutError):  # the answer is there, and the caller waits for its end
-            async with asyncio.timeout(run.deadline.remaining() - self._limits.reserve_s / 2):
-                questions = await self._relater.relate(run.plan.question, ranking.passages, run.sources, asked, most)
+            async with asyncio.timeout(request.deadline.remaining() - self._limits.reserve_s / 2):
+                questions = await self._relater.relate(request.plan.question, ranking.passages, sources, earlier, most)
         if questions:
-            await run.transcript.emit(FollowUpsEvent(questions))
+            await record.transcript.emit(FollowUpsEvent(questions))
 
-    async def _nothing(self, run: Run) -> None:
+    async def _nothing(self, request: Request, record: Record) -> Written:
         """Says plainly that nothing was found; no model is asked."""
-        run.finish, run.mode = "no_sources", "extractive"
-        await run.transcript.emit(SourcesEvent(()))
-        await run.transcript.cite(await run.transcript.say(run.say("no_sources")))
+        transcript = record.transcript
+        await transcript.emit(SourcesEvent(()))
+        await transcript.cite(await transcript.say(text_of("no_sources", request.question)))
+        return Written(finish="no_sources", mode="extractive")
 
-    async def _done(self, run: Run) -> DoneEvent:
-        telemetry.count(run.finish, run.mode, run.usage, run.cached)
-        thread_id = await self._conversation.keep(run)
+    async def _done(self, request: Request, record: Record, answered: Answered) -> DoneEvent:
+        written = answered.written
+        telemetry.count(written.finish, written.mode, written.usage, answered.cached)
+        thread_id = await self._conversation.keep(request, record, answered.sources)
         done = DoneEvent(
-            finish=run.finish,
-            mode=run.mode,
-            usage=run.usage,
-            cited=run.transcript.cited,
-            timings=run.steps.timings,
-            notice=run.notice,
-            model=run.model,
+            finish=written.finish,
+            mode=written.mode,
+            usage=written.usage,
+            cited=record.transcript.cited,
+            timings=record.steps.timings,
+            notice=record.notice(request.question, answered.earlier_notice),
+            model=written.model,
             thread_id=thread_id,
-            cached=run.cached,
-            searches=run.searches,
+            cached=answered.cached,
+            searches=answered.searches,
         )
-        await run.transcript.emit(done)
+        await record.transcript.emit(done)
         return done
 
 

@@ -15,9 +15,12 @@ STYLES = ("", "prose", "list", "steps")
 ROLES = ("user", "assistant")
 
 
-def check(question: Question) -> None:
-    """Raises InvalidInput for a value out of range."""
-    check_text("question", question.question)
+def check(question: Question, text_field: str = "question") -> None:
+    """Raises InvalidInput for a value out of range. The one check of a question, on the way in.
+
+    text_field: what the caller's request calls the text.
+    """
+    check_text(text_field, question.question)
     check_whole("collection", question.collection)
     check_source_types("source_types", question.source_types)
     check_filter("filter", question.filter)

@@ -61,7 +61,7 @@ class ThreadStore:
         thread, texts = await self._database.write(work)
         return thread, tuple(map(codec.decode, texts))
 
-    async def service_for(self, owner: Owner, thread_id: str) -> None:
+    async def require_space(self, owner: Owner, thread_id: str) -> None:
         """Checks that a thread takes one more turn. Raises NotFound, PreconditionFailed."""
 
         def work(connection: sqlite3.Connection) -> None:

@@ -1,17 +1,16 @@
-"""The generation service in the caller's process: its servicer and its client, without a socket."""
+"""The generation service in this process: its own servicer behind its own client."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from citemesh.client.caller import Caller
 from citemesh.client.generation import GenerationClient
-from citemesh.kit.in_process import serving_in_process
+from citemesh.client.transport.in_process import in_process
 from services.generation.main import build
 from services.generation.settings import GenerationSettings
 
 
 @asynccontextmanager
 async def local_generation(settings: GenerationSettings) -> AsyncIterator[GenerationClient]:
-    """Runs a generation service as its settings say; yields its client. Raises as the service does when it starts."""
-    async with serving_in_process(build(settings)) as channel:
-        yield GenerationClient(Caller(channel, "generation"))
+    """The service as its settings say, started and stopped here. Raises as its process does when it starts."""
+    async with in_process(build(settings)) as caller:
+        yield GenerationClient(caller)

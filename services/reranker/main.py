@@ -1,4 +1,4 @@
-"""Wires the reranker: settings, engine, pool, service."""
+"""The reranker's process: settings, engine, pool, service."""
 
 import asyncio
 import sys
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from citemesh.api.reranker.v1 import reranker_service_pb2_grpc as pb_grpc
 from citemesh.kit.server import Registration, ServiceSpec, run_service
-from services.reranker.engine import Engine
+from services.reranker.engine import RerankerEngine
 from services.reranker.metrics import observe_cache, observe_queue
-from services.reranker.pool import WorkPool
+from services.reranker.pool import RerankerPool
 from services.reranker.service import RerankerService
 from services.reranker.settings import RerankerSettings
 
@@ -20,12 +20,12 @@ SERVICE = "citemesh.api.reranker.v1.RerankerService"
 
 
 def build(settings: RerankerSettings) -> ServiceSpec:
-    """The service as the settings say; nothing is loaded before it starts."""
-    return service_of(engine_of(settings), WorkPool(settings.workers, settings.queue), settings)
+    """Builds the service as the settings say; nothing is loaded before it starts."""
+    return service_of(engine_of(settings), RerankerPool(settings.workers, settings.queue), settings)
 
 
-def service_of(engine: Engine, pool: WorkPool, settings: RerankerSettings) -> ServiceSpec:
-    """The service around an engine and the pool that runs it."""
+def service_of(engine: RerankerEngine, pool: RerankerPool, settings: RerankerSettings) -> ServiceSpec:
+    """Builds the service around an engine and the pool that runs it."""
     observe_queue(lambda: pool.waiting)
     service = RerankerService(
         engine,
@@ -50,12 +50,12 @@ def service_of(engine: Engine, pool: WorkPool, settings: RerankerSettings) -> Se
     )
 
 
-def engine_of(settings: RerankerSettings) -> Engine:
-    """The engine that the settings name; the libraries of the others are not imported."""
+def engine_of(settings: RerankerSettings) -> RerankerEngine:
+    """Builds the engine that the settings name; the libraries of the others are not imported."""
     if settings.engine == "fake":
-        from services.reranker.engines.fake import FakeEngine
+        from services.reranker.engines.fake import FakeRerankerEngine
 
-        return FakeEngine()
+        return FakeRerankerEngine()
     from citemesh.models import prepare
 
     prepared = partial(prepare, settings.model, models_dir=settings.models_dir)
@@ -65,7 +65,7 @@ def engine_of(settings: RerankerSettings) -> Engine:
         return CrossEncoderEngine(prepared, _network(settings), max_tokens=settings.max_tokens)
     from services.reranker.engines.late_interaction import LateInteractionEngine
 
-    late = LateInteractionEngine(
+    late_interaction = LateInteractionEngine(
         prepared,
         max_tokens=settings.max_tokens,
         cache_bytes=settings.cache_mib << 20,
@@ -73,8 +73,8 @@ def engine_of(settings: RerankerSettings) -> Engine:
         layers=settings.layers,
         device=settings.device,
     )
-    observe_cache(late.cache)
-    return late
+    observe_cache(late_interaction.cache)
+    return late_interaction
 
 
 def _network(settings: RerankerSettings) -> "Load":

@@ -1,6 +1,6 @@
 """Runs the engine's blocking work in a few threads: most urgent first, refused when too much waits.
 
-A job whose caller left is dropped while it waits, and told so through `alive` while it runs.
+A job whose caller left is dropped while it waits; while it runs, its `alive` says so.
 """
 
 import asyncio
@@ -25,21 +25,21 @@ _STUCK_S = 30.0
 
 @dataclass(order=True)
 class _Job(Generic[T]):
-    """Ordered by priority, then by arrival. ends_at is on the monotonic clock."""
+    """Ordered by priority, then by arrival. Times are on the monotonic clock, in seconds."""
 
     priority: int
     number: int
     work: Callable[[Alive], T] = field(compare=False)
     answer: "asyncio.Future[T]" = field(compare=False)
     ends_at: float = field(compare=False)
-    arrived: float = field(default_factory=time.monotonic, compare=False)
-    wanted: bool = field(default=True, compare=False)
+    arrived_at: float = field(default_factory=time.monotonic, compare=False)
+    abandoned: bool = field(default=False, compare=False)
 
     def alive(self) -> bool:
-        return self.wanted and time.monotonic() < self.ends_at
+        return not self.abandoned and time.monotonic() < self.ends_at
 
 
-class WorkPool:
+class RerankerPool:
     """A bounded queue before a fixed number of threads; used from one event loop.
 
     Args:
@@ -60,26 +60,26 @@ class WorkPool:
 
     @property
     def waiting(self) -> int:
-        """Jobs that wait and that somebody still wants."""
-        return sum(job.wanted for job in self._queue)
+        """Jobs that wait and whose caller does too."""
+        return sum(not job.abandoned for job in self._queue)
 
     @property
     def healthy(self) -> bool:
-        """False after some unforeseen faults in a row, or while a job runs on long after its deadline."""
+        """False after three unforeseen faults in a row, or while a job runs on long after its deadline."""
         now = time.monotonic()
         return self._faults < _FAULTS and all(now < end + _STUCK_S for end in self._running.values())
 
-    async def run(self, what: str, work: Callable[[Alive], T], priority: int, timeout_s: float) -> T:
-        """The work's result.
+    async def run(self, action: str, work: Callable[[Alive], T], priority: int, timeout_s: float) -> T:
+        """Returns the work's result.
 
         Args:
-            what: names the work in errors.
+            action: names the work in errors.
             priority: lower is more urgent; equal ones go in order of arrival.
-            timeout_s: seconds from now after which nobody wants the result.
+            timeout_s: seconds from now after which nobody waits for the result.
 
         Raises Overloaded when the queue is full, DeadlineExceeded after timeout_s, and what the work raises.
         """
-        self._forget_unwanted()
+        self._forget_abandoned()
         if not self._idle and len(self._queue) >= self._limit:
             dropped.add(1, {"reason": "full"})
             raise Overloaded(f"the reranker's queue ({self._limit} calls)", self._retry_after_s())
@@ -91,24 +91,24 @@ class WorkPool:
             async with asyncio.timeout(timeout_s):
                 return await answer
         except TimeoutError:
-            raise DeadlineExceeded(what) from None
+            raise DeadlineExceeded(action) from None
         finally:
-            job.wanted = False
+            job.abandoned = True
 
     def close(self) -> None:
-        """Lets running jobs see that nobody waits, and takes no more."""
+        """Drops the jobs that wait, and takes no more."""
         for job in self._queue:
-            job.wanted = False
+            job.abandoned = True
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _retry_after_s(self) -> float:
         return max(0.05, self._job_s * (len(self._queue) + 1) / self._workers)
 
-    def _forget_unwanted(self) -> None:
+    def _forget_abandoned(self) -> None:
         """Keeps calls that left from filling the queue while the workers are busy."""
-        wanted = [job for job in self._queue if job.wanted]
-        dropped.add(len(self._queue) - len(wanted), {"reason": "left"})
-        self._queue = wanted
+        waiting = [job for job in self._queue if not job.abandoned]
+        dropped.add(len(self._queue) - len(waiting), {"reason": "left"})
+        self._queue = waiting
         heapq.heapify(self._queue)
 
     def _start_next(self) -> None:
@@ -122,13 +122,13 @@ class WorkPool:
     def _start(self, job: _Job[Any]) -> None:
         self._idle -= 1
         self._running[job.number] = job.ends_at
-        waits.record(time.monotonic() - job.arrived, {"citemesh.priority": job.priority})
+        waits.record(time.monotonic() - job.arrived_at, {"citemesh.priority": job.priority})
         running = asyncio.get_running_loop().run_in_executor(self._threads, self._timed, job)
         running.add_done_callback(partial(self._finish, job))
 
     def _timed(self, job: _Job[T]) -> tuple[T, float]:
-        started = time.monotonic()
-        return job.work(job.alive), time.monotonic() - started
+        start_s = time.monotonic()
+        return job.work(job.alive), time.monotonic() - start_s
 
     def _finish(self, job: _Job[T], done: "asyncio.Future[tuple[T, float]]") -> None:
         self._idle += 1

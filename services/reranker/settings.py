@@ -8,7 +8,7 @@ from citemesh.kit.settings import ServiceSettings, service_config
 
 
 class RerankerSettings(ServiceSettings):
-    """What the reranker can be told."""
+    """Engine, model and bounds of the reranker."""
 
     model_config = service_config("reranker")
 

@@ -1,19 +1,20 @@
-"""The retrieval service in the caller's process: its servicers and their clients, without a socket."""
+"""The retrieval service in this process: its own servicers behind its own clients."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from citemesh.client.caller import Caller
-from citemesh.client.retrieval import CollectionClient, DocumentClient, RetrievalClient
-from citemesh.kit.in_process import serving_in_process
+from citemesh.client.collections import CollectionClient
+from citemesh.client.documents import DocumentClient
+from citemesh.client.retrieval import RetrievalClient
+from citemesh.client.transport.in_process import in_process
 from services.retrieval.main import build
 from services.retrieval.settings import RetrievalSettings
 
 
 @dataclass(frozen=True, slots=True)
 class LocalRetrieval:
-    """Clients of a retrieval service in this process."""
+    """Search, documents and collections of one service."""
 
     search: RetrievalClient
     documents: DocumentClient
@@ -22,7 +23,6 @@ class LocalRetrieval:
 
 @asynccontextmanager
 async def local_retrieval(settings: RetrievalSettings) -> AsyncIterator[LocalRetrieval]:
-    """Runs a retrieval service as its settings say; yields its clients. Raises as the service does when it starts."""
-    async with serving_in_process(build(settings)) as channel:
-        caller = Caller(channel, "retrieval")
-        yield LocalRetrieval(RetrievalClient(caller), DocumentClient(caller), CollectionClient(caller))
+    """The service as its settings say, started and stopped here. Raises as its process does when it starts."""
+    async with in_process(build(settings)) as caller:
+        yield LocalRetrieval(RetrievalClient(caller), DocumentClient(caller), CollectionClient(caller, 1))

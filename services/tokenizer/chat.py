@@ -1,4 +1,4 @@
-"""Renders conversations with a model's own chat template, in a sandbox."""
+"""Conversations as a model's own chat template renders them, in a sandbox."""
 
 import json
 import secrets
@@ -11,12 +11,12 @@ import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from citemesh.errors import InvalidInput, PreconditionFailed
-from services.tokenizer.engine import Turn
+from services.tokenizer.engine import ChatTurn
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a prompt; spoken marks a control token that somebody wrote, which has to stay text."""
+class PromptPart:
+    """A part of a prompt. spoken: whether it is a control token that stood in a turn, which has to stay text."""
 
     text: str
     spoken: bool
@@ -26,7 +26,7 @@ class ChatTemplate:
     """A chat template with the names that templates of chat models expect (those of transformers)."""
 
     def __init__(self, source: str, special_tokens: Mapping[str, str]) -> None:
-        """Compile a template.
+        """Compiles a template.
 
         Raises:
             PreconditionFailed: the template is not one.
@@ -39,8 +39,10 @@ class ChatTemplate:
             ) from fault
         self._special_tokens = dict(special_tokens)
 
-    def render(self, turns: Sequence[Turn], add_generation_prompt: bool, control: Sequence[str]) -> list[Part]:
-        """Return a conversation as the parts of a prompt.
+    def render(
+        self, turns: Sequence[ChatTurn], add_generation_prompt: bool, control: Sequence[str]
+    ) -> list[PromptPart]:
+        """Returns a conversation as the parts of a prompt.
 
         Control tokens that stand in the turns would let a speaker end its turn and begin another's. They are hidden
         from the tokenizer: swapped for marks before rendering, and given back as parts of their own.
@@ -63,8 +65,8 @@ class ChatTemplate:
             ) from fault
 
 
-def _marks(turns: Sequence[Turn], control: Sequence[str]) -> dict[str, str]:
-    """Return a mark, found in none of the turns, for each control token that is; longest first."""
+def _marks(turns: Sequence[ChatTurn], control: Sequence[str]) -> dict[str, str]:
+    """Returns a mark that stands in no turn for each control token that does, longest first: {mark: token}."""
     spoken = [token for token in control if any(token in turn.content for turn in turns)]
     key = secrets.token_hex(16)
     return {f"\ue000{key}:{number}\ue001": token for number, token in enumerate(sorted(spoken, key=len, reverse=True))}
@@ -76,20 +78,20 @@ def _hide(text: str, marks: Mapping[str, str]) -> str:
     return text
 
 
-def _split(text: str, marks: Mapping[str, str]) -> list[Part]:
-    parts = [Part(text, spoken=False)]
+def _split(text: str, marks: Mapping[str, str]) -> list[PromptPart]:
+    parts = [PromptPart(text, spoken=False)]
     for mark, token in marks.items():
         parts = [piece for part in parts for piece in _between(part, mark, token)]
     return [part for part in parts if part.text]
 
 
-def _between(part: Part, mark: str, token: str) -> list[Part]:
+def _between(part: PromptPart, mark: str, token: str) -> list[PromptPart]:
     if part.spoken:
         return [part]
     first, *rest = part.text.split(mark)
-    pieces = [Part(first, spoken=False)]
+    pieces = [PromptPart(first, spoken=False)]
     for text in rest:
-        pieces += [Part(token, spoken=True), Part(text, spoken=False)]
+        pieces += [PromptPart(token, spoken=True), PromptPart(text, spoken=False)]
     return pieces
 
 
@@ -104,7 +106,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
 
 
 def _tojson(value: Any, indent: int | None = None) -> str:
-    """As transformers: without the HTML escapes of jinja's own filter."""
+    """Renders JSON as transformers does: without the HTML escapes of jinja's own filter."""
     return json.dumps(value, ensure_ascii=False, indent=indent)
 
 

@@ -1,4 +1,4 @@
-"""What a tokenizer engine is: plain calls that work in whatever thread they are called from."""
+"""What the service asks of an engine: plain calls that work in whatever thread they are called from."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What is known of a tokenizer.
+class TokenizerFacts:
+    """A tokenizer's description.
 
     Attributes:
         name: its name in requests.
@@ -28,7 +28,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokenizedText:
     """A text as tokens.
 
     Attributes:
@@ -43,7 +43,7 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ChatTurn:
     """One turn of a conversation; role is "system", "user" or "assistant"."""
 
     role: str
@@ -51,7 +51,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class ChatPrompt:
     """A conversation as the model's prompt."""
 
     text: str
@@ -62,21 +62,21 @@ class TokenizerEngine(Protocol):
     """One tokenizer. Control tokens that stand in a text are text: a document can't speak for the system."""
 
     @property
-    def facts(self) -> Facts:
-        """What is known of it."""
+    def facts(self) -> TokenizerFacts:
+        """Its description."""
 
-    def encode(self, texts: Sequence[str], with_spans: bool) -> list[Tokens]:
-        """Return the tokens of each text, without start and end tokens."""
+    def encode(self, texts: Sequence[str], with_spans: bool) -> list[TokenizedText]:
+        """Returns the tokens of each text, without start and end tokens."""
 
     def cut(self, text: str, start: int, size: int) -> int:
-        """Return where a text may be cut so that its parts give the same tokens.
+        """Returns where a text may be cut so that its parts give the same tokens.
 
         It is the last such place after start and at most size code points on; with none, the next one; the
         text's end at the latest.
         """
 
     def decode(self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool) -> list[str]:
-        """Return the text of each sequence. Raises InvalidInput for an id outside the vocabulary."""
+        """Returns the text of each sequence. Raises InvalidInput for an id outside the vocabulary."""
 
-    def render(self, turns: Sequence[Turn], add_generation_prompt: bool) -> Prompt:
-        """Return a conversation as a prompt. Raises NotSupported without a template, InvalidInput if it refuses."""
+    def render(self, turns: Sequence[ChatTurn], add_generation_prompt: bool) -> ChatPrompt:
+        """Returns a conversation as a prompt. Raises NotSupported without a template, InvalidInput if it refuses."""

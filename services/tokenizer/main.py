@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from citemesh.api.tokenizer.v1.tokenizer_service_pb2_grpc import add_TokenizerServiceServicer_to_server
 from citemesh.kit.server import Registration, ServiceSpec, run_service
 from services.tokenizer.metrics import observe
-from services.tokenizer.pool import Limits, Pool
-from services.tokenizer.registry import Registry
+from services.tokenizer.pool import PoolLimits, TokenizerPool
+from services.tokenizer.registry import TokenizerRegistry
 from services.tokenizer.service import TokenizerService
 from services.tokenizer.settings import TokenizerSettings
 
@@ -20,10 +20,10 @@ SERVICE = "citemesh.api.tokenizer.v1.TokenizerService"
 
 
 def build(settings: TokenizerSettings) -> ServiceSpec:
-    """Wire the service; nothing is loaded before its start."""
-    registry = Registry()
-    pool = Pool(
-        Limits(settings.threads, settings.max_waiting, settings.max_waiting_characters, settings.step_characters)
+    """Wires the service; nothing is loaded before its start."""
+    registry = TokenizerRegistry()
+    pool = TokenizerPool(
+        PoolLimits(settings.threads, settings.max_waiting, settings.max_waiting_characters, settings.step_characters)
     )
     service = TokenizerService(registry, pool, settings)
     observe(pool)
@@ -40,7 +40,7 @@ def build(settings: TokenizerSettings) -> ServiceSpec:
 
 
 def load_engines(settings: TokenizerSettings) -> "Sequence[TokenizerEngine]":
-    """Load the tokenizers that the settings name; blocks for seconds."""
+    """Loads the tokenizers that the settings name; blocks for seconds."""
     if settings.engine == "fake":
         from services.tokenizer.engines.fake import FakeTokenizer
 
@@ -53,7 +53,7 @@ def load_engines(settings: TokenizerSettings) -> "Sequence[TokenizerEngine]":
 
 
 def main() -> int:
-    """Run until told to stop; return the exit status."""
+    """Serves until told to stop; returns the exit status."""
     return run_service(TokenizerSettings, build)
 
 

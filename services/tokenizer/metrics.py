@@ -1,17 +1,17 @@
-"""What the tokenizer's pool does, as metrics."""
+"""Metrics of the tokenizer's pool."""
 
 from collections.abc import Callable, Iterable
 
 from opentelemetry.metrics import CallbackOptions, Observation
 
 from citemesh.kit import telemetry
-from services.tokenizer.pool import Load, Pool
+from services.tokenizer.pool import PoolLoad, TokenizerPool
 
 NOW = {
     "citemesh.tokenizer.queue.requests": ("{request}", "Requests in the pool.", lambda load: load.jobs),
     "citemesh.tokenizer.queue.characters": ("{character}", "Code points in the pool.", lambda load: load.characters),
 }
-SO_FAR: dict[str, tuple[str, str, Callable[[Load], int]]] = {
+SO_FAR: dict[str, tuple[str, str, Callable[[PoolLoad], int]]] = {
     "citemesh.tokenizer.steps": ("{step}", "Calls of a tokenizer.", lambda load: load.steps),
     "citemesh.tokenizer.batched": (
         "{request}",
@@ -26,8 +26,8 @@ SO_FAR: dict[str, tuple[str, str, Callable[[Load], int]]] = {
 }
 
 
-def observe(pool: Pool) -> None:
-    """Report a pool's load whenever metrics are collected."""
+def observe(pool: TokenizerPool) -> None:
+    """Reports a pool's load whenever metrics are collected."""
     meter = telemetry.meter(__name__)
     for name, (unit, description, value) in NOW.items():
         meter.create_observable_gauge(name, [_reader(pool, value)], unit, description)
@@ -35,5 +35,7 @@ def observe(pool: Pool) -> None:
         meter.create_observable_counter(name, [_reader(pool, value)], unit, description)
 
 
-def _reader(pool: Pool, value: Callable[[Load], int]) -> Callable[[CallbackOptions], Iterable[Observation]]:
+def _reader(
+    pool: TokenizerPool, value: Callable[[PoolLoad], int]
+) -> Callable[[CallbackOptions], Iterable[Observation]]:
     return lambda _: [Observation(value(pool.load))]

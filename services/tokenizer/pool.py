@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from citemesh.errors import DeadlineExceeded, Overloaded, Unavailable
-from services.tokenizer.engine import TokenizerEngine, Tokens
-from services.tokenizer.work import Call, Encode, Job, encode_step
+from services.tokenizer.engine import TokenizedText, TokenizerEngine
+from services.tokenizer.jobs import CallJob, EncodeJob, PoolJob, encode_step
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ CHARACTERS_PER_S = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PoolLimits:
     """Bounds of a pool.
 
     Attributes:
@@ -43,8 +43,8 @@ class Limits:
 
 
 @dataclass(slots=True)
-class Load:
-    """What a pool has to do and has done: jobs and code points now; steps, encoded jobs and skipped jobs so far."""
+class PoolLoad:
+    """Work of a pool: jobs and code points now; steps, encoded jobs and skipped jobs so far."""
 
     jobs: int = 0
     characters: int = 0
@@ -53,17 +53,17 @@ class Load:
     skipped: int = 0
 
 
-class Pool:
+class TokenizerPool:
     """Threads for tokenizers; use it within one event loop, between start and stop."""
 
-    def __init__(self, limits: Limits) -> None:
-        self.load = Load()
+    def __init__(self, limits: PoolLimits) -> None:
+        self.load = PoolLoad()
         self._limits = limits
-        self._queues: tuple[deque[Job], ...] = tuple(deque() for _ in range(PRIORITIES))
+        self._queues: tuple[deque[PoolJob], ...] = tuple(deque() for _ in range(PRIORITIES))
         self._threads = ThreadPoolExecutor(limits.threads, thread_name_prefix="tokenizer")
         self._ready = asyncio.Event()
         self._workers: list[asyncio.Task[None]] = []
-        self._at_work: set[Job] = set()
+        self._at_work: set[PoolJob] = set()
 
     @property
     def running(self) -> bool:
@@ -71,11 +71,11 @@ class Pool:
         return bool(self._workers) and not any(worker.done() for worker in self._workers)
 
     async def start(self) -> None:
-        """Start the workers."""
+        """Starts the workers."""
         self._workers = [asyncio.create_task(self._work()) for _ in range(self._limits.threads)]
 
     async def stop(self) -> None:
-        """Stop the workers; what waits or is worked on is answered Unavailable."""
+        """Stops the workers; what waits or is worked on is answered Unavailable."""
         for worker in self._workers:
             worker.cancel()
         await asyncio.gather(*self._workers, return_exceptions=True)
@@ -85,8 +85,8 @@ class Pool:
 
     async def encode(
         self, engine: TokenizerEngine, texts: Sequence[str], *, with_spans: bool, timeout_s: float, priority: int
-    ) -> list[Tokens]:
-        """Return the tokens of texts.
+    ) -> list[TokenizedText]:
+        """Returns the tokens of texts.
 
         Args:
             engine: the tokenizer.
@@ -100,17 +100,17 @@ class Pool:
             DeadlineExceeded: the caller's time ran out.
             Unavailable: the pool has stopped.
         """
-        job = Encode(engine, texts, with_spans)
+        job = EncodeJob(engine, texts, with_spans)
         await self._submit(job, timeout_s, priority)
         return job.tokens
 
     async def call(self, run: Callable[[], T], characters: int, *, timeout_s: float, priority: int) -> T:
-        """Return what a function returns that works in one step; errors are encode's and the function's own."""
-        job = Call(run, characters)
+        """Returns what a function returns that works in one step. Raises as `encode` does, and what it raises."""
+        job = CallJob(run, characters)
         await self._submit(job, timeout_s, priority)
         return job.result
 
-    async def _submit(self, job: Job, timeout_s: float, priority: int) -> None:
+    async def _submit(self, job: PoolJob, timeout_s: float, priority: int) -> None:
         self._admit(job)
         job.priority = min(max(priority, 0), PRIORITIES - 1)
         self._queues[job.priority].append(job)
@@ -124,7 +124,7 @@ class Pool:
             self.load.jobs -= 1
             self.load.characters -= job.characters
 
-    def _admit(self, job: Job) -> None:
+    def _admit(self, job: PoolJob) -> None:
         if not self.running:
             raise Unavailable("the tokenizer")
         characters = self.load.characters + job.characters
@@ -147,26 +147,27 @@ class Pool:
             self._at_work.difference_update(jobs)
             self._settle(jobs, fault)
 
-    def _gather(self) -> list[Job]:
-        """Take the most urgent job, and with it those of its class that one call can encode together."""
+    def _gather(self) -> list[PoolJob]:
+        """Takes the most urgent job, and with it those of its class that one call can encode together."""
         for queue in self._queues:
             while queue:
                 first = queue.popleft()
                 if first.left:
                     self.load.skipped += 1
                 else:
-                    return [first, *self._company(first, queue)]
+                    return [first, *self._matching(first, queue)]
         return []
 
-    def _company(self, first: Job, queue: deque[Job]) -> list[Job]:
-        service = self._limits.step_characters - first.characters
-        company: list[Job] = []
-        while isinstance(first, Encode) and queue and service >= queue[0].characters and first.alike(queue[0]):
-            service -= queue[0].characters + 1
-            company.append(queue.popleft())
-        return company
+    def _matching(self, first: PoolJob, queue: deque[PoolJob]) -> list[PoolJob]:
+        """Takes the jobs at a queue's head that fit into one call with the first."""
+        budget = self._limits.step_characters - first.characters
+        matching: list[PoolJob] = []
+        while isinstance(first, EncodeJob) and queue and budget >= queue[0].characters and first.alike(queue[0]):
+            budget -= queue[0].characters + 1
+            matching.append(queue.popleft())
+        return matching
 
-    def _settle(self, jobs: Sequence[Job], fault: Exception | None) -> None:
+    def _settle(self, jobs: Sequence[PoolJob], fault: Exception | None) -> None:
         self.load.steps += 1
         self.load.batched += len(jobs)
         for job in jobs:
@@ -179,14 +180,14 @@ class Pool:
                 self._ready.set()
 
 
-def _step(jobs: Sequence[Job], size: int) -> Exception | None:
-    """Work in a thread; return what goes wrong. A native library's panic is no Exception, so it is put into one."""
+def _step(jobs: Sequence[PoolJob], size: int) -> Exception | None:
+    """Works in a thread; returns what goes wrong. A native library's panic is no Exception, so it is put into one."""
     try:
         first = jobs[0]
-        if isinstance(first, Call):
+        if isinstance(first, CallJob):
             first.step()
         else:
-            encode_step([job for job in jobs if isinstance(job, Encode)], size)
+            encode_step([job for job in jobs if isinstance(job, EncodeJob)], size)
     except Exception as fault:
         return fault
     except BaseException as panic:

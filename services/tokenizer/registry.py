@@ -6,7 +6,7 @@ from citemesh.errors import AlreadyExists, NotFound, Unavailable
 from services.tokenizer.engine import TokenizerEngine
 
 
-class Registry:
+class TokenizerRegistry:
     """Tokenizers in the order of the settings; the first is the default."""
 
     def __init__(self) -> None:
@@ -18,14 +18,14 @@ class Registry:
         return tuple(self._engines.values())
 
     def fill(self, engines: Sequence[TokenizerEngine]) -> None:
-        """Take the loaded tokenizers. Raises AlreadyExists where two have one name."""
+        """Takes the loaded tokenizers. Raises AlreadyExists where two have one name."""
         for engine in engines:
             if engine.facts.name in self._engines:
                 raise AlreadyExists("tokenizer", engine.facts.name, "list each model once")
             self._engines[engine.facts.name] = engine
 
     def find(self, name: str) -> TokenizerEngine:
-        """Return the tokenizer of a name, the default for an empty one. Raises NotFound, naming those that exist."""
+        """Returns the tokenizer of a name, the default for an empty one. Raises NotFound, naming those that exist."""
         if not self._engines:
             raise Unavailable("the tokenizer")
         if not name:

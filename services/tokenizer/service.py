@@ -1,4 +1,4 @@
-"""The tokenizer service: messages in, pool, messages out."""
+"""The gRPC service over a registry of tokenizers and a pool."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, NoReturn, TypeVar
@@ -8,11 +8,11 @@ from citemesh.api.tokenizer.v1.tokenizer_service_pb2_grpc import TokenizerServic
 from citemesh.errors import NotSupported
 from citemesh.kit.call_context import current_priority, remaining_s
 from services.tokenizer import convert
-from services.tokenizer.engine import TokenizerEngine, Tokens
-from services.tokenizer.pool import Pool
-from services.tokenizer.registry import Registry
+from services.tokenizer.engine import TokenizedText, TokenizerEngine
+from services.tokenizer.pieces import Piece, in_order, split
+from services.tokenizer.pool import TokenizerPool
+from services.tokenizer.registry import TokenizerRegistry
 from services.tokenizer.settings import TokenizerSettings
-from services.tokenizer.split import Piece, in_order, split
 
 T = TypeVar("T")
 
@@ -25,28 +25,28 @@ Context = Any
 class TokenizerService(TokenizerServiceServicer):
     """Answers TokenizerService's calls with the tokenizers of a registry and the threads of a pool."""
 
-    def __init__(self, registry: Registry, pool: Pool, settings: TokenizerSettings) -> None:
+    def __init__(self, registry: TokenizerRegistry, pool: TokenizerPool, settings: TokenizerSettings) -> None:
         self._registry = registry
         self._pool = pool
         self._settings = settings
 
     async def Encode(self, request: pb.EncodeRequest, context: Context) -> pb.EncodeResponse:
-        """Token ids of each text."""
+        """Returns the token ids of each text."""
         texts = convert.texts(request)
         engine = self._registry.find(request.tokenizer)
         facts, special, limit = engine.facts, request.add_special_tokens, request.max_tokens
         convert.check_specials(facts, special, limit)
-        found = await self._encode(engine, texts, request.with_spans)
+        tokenized = await self._encode(engine, texts, request.with_spans)
 
         def build() -> pb.EncodeResponse:
-            response = convert.encoded([convert.framed(tokens, facts, special, limit) for tokens in found], facts)
+            response = convert.encoded([convert.framed(tokens, facts, special, limit) for tokens in tokenized], facts)
             convert.check_answer(response.ByteSize(), self._settings.max_message_mib, "texts")
             return response
 
-        return await self._build(build, sum(len(tokens.ids) for tokens in found))
+        return await self._build(build, sum(len(tokens.ids) for tokens in tokenized))
 
     async def Decode(self, request: pb.DecodeRequest, context: Context) -> pb.DecodeResponse:
-        """Text of each sequence of ids."""
+        """Returns the text of each sequence of ids."""
         sequences = convert.sequences(request)
         engine = self._registry.find(request.tokenizer)
         size = sum(map(len, sequences))
@@ -54,7 +54,7 @@ class TokenizerService(TokenizerServiceServicer):
         return pb.DecodeResponse(texts=texts)
 
     async def RenderChat(self, request: pb.RenderChatRequest, context: Context) -> pb.RenderChatResponse:
-        """The model's prompt for a conversation."""
+        """Returns the model's prompt for a conversation."""
         turns = convert.turns(request)
         engine = self._registry.find(request.tokenizer)
         size = sum(len(turn.content) for turn in turns)
@@ -62,7 +62,7 @@ class TokenizerService(TokenizerServiceServicer):
         return convert.rendered(prompt, engine.facts)
 
     async def Split(self, request: pb.SplitRequest, context: Context) -> pb.SplitResponse:
-        """Pieces of a text, each counted as it is encoded alone."""
+        """Returns pieces of a text, each counted as it is encoded alone."""
         convert.check_split(request)
         engine = self._registry.find(request.tokenizer)
         text = request.text
@@ -76,34 +76,34 @@ class TokenizerService(TokenizerServiceServicer):
         return await self._build(build, len(text))
 
     async def ListTokenizers(self, request: pb.ListTokenizersRequest, context: Context) -> pb.ListTokenizersResponse:
-        """The loaded tokenizers, the default first."""
+        """Returns the loaded tokenizers, the default first."""
         return pb.ListTokenizersResponse(tokenizers=[convert.info(e.facts) for e in self._registry.engines])
 
     async def Align(self, request: pb.AlignRequest, context: Context) -> pb.AlignResponse:
-        """Not built yet."""
+        """Refuses: it is not built yet."""
         _not_yet("Align")
 
     def EncodeStream(
         self, request_iterator: AsyncIterator[pb.EncodeStreamRequest], context: Context
     ) -> AsyncIterator[pb.EncodeStreamResponse]:
-        """Not built yet."""
+        """Refuses: it is not built yet."""
         _not_yet("EncodeStream")
 
     async def _pieces(
         self, engine: TokenizerEngine, text: str, max_tokens: int, overlap: int
     ) -> list[tuple[Piece, int]]:
-        """Return the pieces of a text and their lengths in tokens.
+        """Returns the pieces of a text and their lengths in tokens.
 
         A piece may take more tokens alone than within its text; such pieces are split again, with less to fill each
         time. One that still takes more when it is filled with a single token is left as it is.
         """
-        (whole,) = await self._encode(engine, [text], with_spans=True)
-        pieces = await self._call(lambda: split(text, whole.spans, max_tokens, overlap), len(text))
+        (of_text,) = await self._encode(engine, [text], with_spans=True)
+        pieces = await self._call(lambda: split(text, of_text.spans, max_tokens, overlap), len(text))
         counts: dict[Piece, int] = {}
         less = 1
         while pieces:
-            found = await self._encode(engine, [text[p.start : p.end] for p in pieces], with_spans=False)
-            counts.update(zip(pieces, (len(tokens.ids) for tokens in found), strict=True))
+            tokenized = await self._encode(engine, [text[p.start : p.end] for p in pieces], with_spans=False)
+            counts.update(zip(pieces, (len(tokens.ids) for tokens in tokenized), strict=True))
             over = [p for p in pieces if counts[p] > max_tokens and p.end - p.start > 1 and less <= 2 * max_tokens]
             for piece in over:
                 del counts[piece]
@@ -115,18 +115,18 @@ class TokenizerService(TokenizerServiceServicer):
         self, engine: TokenizerEngine, text: str, pieces: Sequence[Piece], max_tokens: int
     ) -> list[Piece]:
         parts = [text[piece.start : piece.end] for piece in pieces]
-        found = await self._encode(engine, parts, with_spans=True)
+        tokenized = await self._encode(engine, parts, with_spans=True)
 
         def cut() -> list[Piece]:
             return [
                 Piece(piece.start + inner.start, piece.start + inner.end)
-                for piece, part, tokens in zip(pieces, parts, found, strict=True)
+                for piece, part, tokens in zip(pieces, parts, tokenized, strict=True)
                 for inner in split(part, tokens.spans, max_tokens, 0)
             ]
 
         return await self._call(cut, sum(map(len, parts)))
 
-    async def _encode(self, engine: TokenizerEngine, texts: Sequence[str], with_spans: bool) -> list[Tokens]:
+    async def _encode(self, engine: TokenizerEngine, texts: Sequence[str], with_spans: bool) -> list[TokenizedText]:
         return await self._pool.encode(
             engine, texts, with_spans=with_spans, timeout_s=self._left_s(), priority=current_priority()
         )

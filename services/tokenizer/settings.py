@@ -9,7 +9,7 @@ from citemesh.kit.settings import ServiceSettings, service_config
 
 
 class TokenizerSettings(ServiceSettings):
-    """Which tokenizers, and how much work may wait for them."""
+    """Tokenizers to load, and bounds of the work that may wait for them."""
 
     model_config = service_config("tokenizer")
 

@@ -17,8 +17,8 @@ from services.retrieval import main
 from services.retrieval.ingestion.passage_tokens import NoTokenizer
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.wiring.engine import engine_of
-from tests.contract.gateway_service import Neighbours, gateway
-from tests.unit.gateway import fakes
+from tests.contract.gateway.gateway_service import Neighbours, gateway
+from tests.unit.gateway.query import fakes
 
 PUMP = (
     "# Pump manual\n\n## Pressure\n\nThe pump runs at 40 bar. It needs oil every month.\n\n"

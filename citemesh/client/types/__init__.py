@@ -1,4 +1,4 @@
-"""What the services say to each other, as plain values: the client service turns them into messages and back."""
+"""What the services send each other, as plain values: the clients turn them into messages and back."""
 
 from citemesh.client.types.generation import (
     Delta,

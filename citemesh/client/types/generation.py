@@ -1,4 +1,4 @@
-"""What is said to the generation service and what it answers."""
+"""Values of the generation service."""
 
 from dataclasses import dataclass
 

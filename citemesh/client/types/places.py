@@ -1,4 +1,4 @@
-"""Places in documents and texts, and what a generation used: what several services say."""
+"""Places in documents, and the tokens of a generation: values of several services."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What is asked of the gateway and the events of its answers."""
+"""Questions to the gateway and the events of its answers."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -46,11 +46,11 @@ class PlanEvent:
 
 @dataclass(frozen=True, slots=True)
 class SearchEvent:
-    """A search ended; hop is 1-based."""
+    """A search ended and found so many passages; hop is 1-based."""
 
     hop: int
     query: str
-    found: int
+    passages: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ AskEvent = PlanEvent | SearchEvent | SourcesEvent | DeltaEvent | CitationEvent |
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What Ask takes; see AskRequest in the protos. mode: "", "generated" or "extractive".
+    """A question as Ask takes it; see AskRequest in the protos. mode: "", "generated" or "extractive".
 
     length: "", "short", "standard" or "detailed". style: "", "prose", "list" or "steps". history: (role, text) with
     the roles "user" and "assistant", oldest first.

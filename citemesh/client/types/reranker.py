@@ -1,4 +1,4 @@
-"""What is said to the reranker service and what it answers."""
+"""Values of the reranker service."""
 
 from dataclasses import dataclass
 
@@ -36,7 +36,7 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """One passage's support of a sentence: span in the passage's text, score 0 to 1."""
+    """One passage's support of a sentence: span in the passage's text, score 0 to 1, and whether that is enough."""
 
     passage_id: str
     score: float

@@ -1,4 +1,4 @@
-"""What is said to the retrieval service and what it answers."""
+"""Values of the retrieval service."""
 
 from collections.abc import AsyncIterable
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class MetadataCondition:
-    """What one entry of a document's metadata must be; exactly one of the three is set, None bounds nothing."""
+    """What one entry of a document's metadata must be: exactly one of the three is set; None bounds nothing."""
 
     key: str
     any_of: tuple[str, ...] = ()
@@ -47,8 +47,8 @@ class SearchFilter:
 class Search:
     """A search. mode: "", "hybrid", "dense" or "lexical"; fusion: "", "min_max" or "reciprocal_rank".
 
-    token_vectors_of: passages, from the best, whose token vectors are answered where they are asked for; 0: all.
-    view: "" or "full", or "reference": what names a passage and how it scored, and nothing else; it costs least.
+    token_vectors_of: passages, from the best, that carry token vectors where `with_token_vectors` is set; 0: all.
+    view: "" or "full", or "reference": a passage's ids and scores alone, which costs least.
     """
 
     query: str
@@ -90,7 +90,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """Passages, best first, the number of the last change that the search saw, and what a reader should know."""
+    """Passages, best first, the number of the last change that the search saw, and notices for the reader."""
 
     passages: tuple[Passage, ...]
     sequence: int
@@ -119,10 +119,10 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A document to ingest: its bytes and what the sender knows of it (see DocumentHeader in the protos).
+    """A document to ingest: its bytes and its description (see DocumentHeader in the protos).
 
-    One that isn't to be held in memory comes in parts: then data is empty, and size_bytes says how long they are in
-    all, 0 where that isn't known.
+    One that doesn't fit in memory comes in parts: then data is empty, and size_bytes is the sum of their lengths, 0
+    where that isn't known.
     """
 
     correlation_id: str

@@ -1,4 +1,4 @@
-"""What the tokenizer service answers."""
+"""Values of the tokenizer service."""
 
 from dataclasses import dataclass
 

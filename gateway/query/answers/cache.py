@@ -37,7 +37,7 @@ _WHOLE = {f"{word}'s": f"{word} is" for word in ("what", "who", "where", "when",
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CachedAnswer:
     """An answer: its events between plan and done, how it ended, and the changes that its searches saw."""
 
     events: tuple[AskEvent, ...]
@@ -63,13 +63,13 @@ class AnswerCache:
 
     def __init__(self, entries: int, most_bytes: int, keep_s: float, clock: Callable[[], float]) -> None:
         self._entries, self._most_bytes, self._keep_s, self._clock = entries, most_bytes, keep_s, clock
-        self._kept: OrderedDict[Hashable, Kept] = OrderedDict()
+        self._kept: OrderedDict[Hashable, CachedAnswer] = OrderedDict()
         self.bytes = 0
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def get(self, key: Hashable) -> Kept | None:
+    def get(self, key: Hashable) -> CachedAnswer | None:
         """An answer that is not too old."""
         kept = self._kept.get(key)
         if kept is None:
@@ -82,7 +82,7 @@ class AnswerCache:
 
     def put(self, key: Hashable, events: Sequence[AskEvent], done: DoneEvent, sequences: Sequences) -> None:
         """Keeps an answer; those used longest ago give way."""
-        kept = Kept(tuple(events), done, sequences, self._clock())
+        kept = CachedAnswer(tuple(events), done, sequences, self._clock())
         self.drop(key)
         if kept.size > self._most_bytes:
             return

@@ -3,16 +3,18 @@
 from collections.abc import Hashable
 from dataclasses import replace
 
-from citemesh.client.types import AskEvent, DoneEvent, SourcesEvent, Usage
+from citemesh.client.types import AskEvent, DoneEvent, Source, SourcesEvent
 from citemesh.errors import CiteMeshError
-from gateway.query.answers.cache import AnswerCache, Kept, key_of
+from gateway.query.answers.answered import Answered, Written
+from gateway.query.answers.cache import AnswerCache, CachedAnswer, key_of
 from gateway.query.answers.notices import Key
+from gateway.query.answers.record import Record
 from gateway.query.answers.transcript import Emit
 from gateway.query.history.conversation import questions_of
 from gateway.query.limits import Limits
 from gateway.query.model.catalog import Models
+from gateway.query.request import Request
 from gateway.query.retrieve.search import Searcher
-from gateway.query.run import Run
 
 PASSING: frozenset[Key] = frozenset(
     (
@@ -50,49 +52,54 @@ class Replay:
     def __init__(self, cache: AnswerCache, searcher: Searcher, models: Models, limits: Limits) -> None:
         self._cache, self._searcher, self._models, self._limits = cache, searcher, models, limits
 
-    async def find(self, run: Run) -> Kept | None:
+    async def find(self, request: Request) -> CachedAnswer | None:
         """A kept answer to the same question over unchanged collections; the check costs one small search each."""
-        if run.question.skip_cache or not self._repeatable(run):
+        if request.question.skip_cache or not self._repeatable(request):
             return None
-        key = self._key(run)
-        kept = self._cache.get(key)
-        if kept is None:
+        key = self._key(request)
+        answer = self._cache.get(key)
+        if answer is None:
             return None
-        if await self._holds(run, kept):
-            return kept
+        if await self._holds(request, answer):
+            return answer
         self._cache.drop(key)
         return None
 
-    async def send(self, run: Run, kept: Kept) -> None:
+    async def send(self, record: Record, answer: CachedAnswer) -> Answered:
         """Sends a kept answer's events as this question's own."""
-        for event in kept.events:
+        sources: tuple[Source, ...] = ()
+        for event in answer.events:
             if isinstance(event, SourcesEvent):
-                run.sources = event.sources
-            await run.transcript.replay(event)
-        run.finish, run.mode, run.model = kept.done.finish, kept.done.mode, kept.done.model
-        run.usage, run.searches, run.kept_notice, run.cached = Usage(), 0, kept.done.notice, True
+                sources = event.sources
+            await record.transcript.replay(event)
+        done = answer.done
+        return Answered(Written(done.finish, done.mode, done.model), sources, cached=True, earlier_notice=done.notice)
 
-    def keep(self, run: Run, events: list[AskEvent], done: DoneEvent) -> None:
+    def keep(
+        self, request: Request, record: Record, answered: Answered, events: list[AskEvent], done: DoneEvent
+    ) -> None:
         """Keeps an answer if the next one would be the same."""
-        if run.cached or run.sequences is None or not self._repeatable(run) or run.told or PASSING & set(run.notices):
+        passing = record.search_notices or PASSING & set(record.notices)
+        if answered.cached or answered.sequences is None or passing or not self._repeatable(request):
             return
         between = [event for event in events[1:] if not isinstance(event, DoneEvent)]
-        notice = done.notice if "not_kept" not in run.notices else ""
-        self._cache.put(self._key(run), between, replace(done, thread_id="", notice=notice), run.sequences)
+        notice = done.notice if "not_kept" not in record.notices else ""
+        self._cache.put(self._key(request), between, replace(done, thread_id="", notice=notice), answered.sequences)
 
-    def _key(self, run: Run) -> Hashable:
-        return key_of(run.question, run.plan, run.owner.tenant, questions_of(run.past))
+    def _key(self, request: Request) -> Hashable:
+        return key_of(request.question, request.plan, request.owner.tenant, questions_of(request.history))
 
-    def _repeatable(self, run: Run) -> bool:
+    def _repeatable(self, request: Request) -> bool:
         """Whether the same question is meant to have the same answer: a softly chosen one isn't."""
-        asked = run.question.temperature
-        return (self._limits.temperature if asked is None else asked) == 0 or run.question.mode == "extractive"
+        temperature = request.question.temperature
+        chosen = self._limits.temperature if temperature is None else temperature
+        return chosen == 0 or request.question.mode == "extractive"
 
-    async def _holds(self, run: Run, kept: Kept) -> bool:
+    async def _holds(self, request: Request, answer: CachedAnswer) -> bool:
         """Whether the collections are as they were, may still be searched, and the same model writes."""
         try:
-            if await self._searcher.sequences(run.question) != kept.sequences:
+            if await self._searcher.sequences(request.question) != answer.sequences:
                 return False
-            return not kept.done.model or (await self._models.get()).name == kept.done.model
+            return not answer.done.model or (await self._models.get()).name == answer.done.model
         except CiteMeshError:
             return False

@@ -8,7 +8,9 @@ from citemesh.errors import CiteMeshError, Overloaded
 from citemesh.text.languages import script_of_language
 from citemesh.text.scripts import script_of
 from gateway.query import telemetry
+from gateway.query.answers.answered import Written
 from gateway.query.answers.notices import Key
+from gateway.query.answers.record import Record, text_of
 from gateway.query.cite.citations import Checker
 from gateway.query.deadline import Deadline
 from gateway.query.faults import is_services
@@ -19,11 +21,12 @@ from gateway.query.limits import Limits
 from gateway.query.model.catalog import Models
 from gateway.query.model.grammar import of_markers
 from gateway.query.pack.diversity import diverse
+from gateway.query.pack.draft import Draft
 from gateway.query.pack.packing import Packed, Packer, numbered, to_source
 from gateway.query.pack.token_vectors import TokenVectors
 from gateway.query.ports import Upstreams
+from gateway.query.request import Request
 from gateway.query.retrieve.ranking import Ranking
-from gateway.query.run import Draft, Run
 from gateway.query.wording import ask_for
 
 TIMES = {"": 1.0, "short": 0.5, "standard": 1.0, "detailed": 4.0}
@@ -39,86 +42,89 @@ class Composer:
         self._packer = Packer(services.tokenizer, limits)
         self._models = models
 
-    async def pack(self, run: Run, ranking: Ranking) -> Draft:
+    async def pack(self, request: Request, record: Record, ranking: Ranking) -> Draft:
         """A prompt, or only sources where no model is going to write."""
         ranking = Ranking(diverse(ranking.passages, self._limits.sources), ranking.judged)
-        with run.steps.step("pack") as span:
-            if unwilling := self._unwilling(run):
-                run.notices.append(unwilling)
+        with record.steps.step("pack") as span:
+            if reason := self._why_quote(request):
+                record.note(reason)
             else:
                 try:
-                    draft = await self._prompt(run, ranking)
+                    draft = await self._prompt(request, record, ranking)
                     span.set_attribute("citemesh.prompt_tokens", len(draft.packed.ids) if draft.packed else 0)
                     return draft
                 except CiteMeshError as error:
                     self._models.forget()
                     if not is_services(error):
                         raise
-                    run.notices.append(_why(error))
+                    record.note(_why(error))
         best = ranking.passages[: self._limits.sources]
-        return Draft(numbered([to_source(one) for one in best]), vectors=TokenVectors.of(it.passage for it in best))
+        sources = numbered([to_source(scored) for scored in best])
+        return Draft(sources, vectors=TokenVectors.of(scored.passage for scored in best))
 
-    async def answer(self, run: Run, draft: Draft) -> None:
+    async def answer(self, request: Request, record: Record, draft: Draft) -> Written:
         """Writes the answer, or quotes it; what the reader should know of it is noted."""
         if draft.packed is None or draft.model is None:
-            await self._extract(run, draft)
+            written = await self._extract(request, record, draft, Written())
         else:
-            await self._generate(run, draft, draft.model, draft.packed)
-        run.notices += _form_notices(run)
+            written = await self._generate(request, record, draft, draft.model, draft.packed)
+        record.note(*_form_notices(request.question, written, record.transcript.text))
+        return written
 
-    async def _generate(self, run: Run, draft: Draft, model: Model, packed: Packed) -> None:
-        run.model = model.name
-        outcome = await self._write(run, model, packed, draft.vectors)
-        run.usage = outcome.usage
-        if outcome.error is not None or not run.transcript.length:
-            await self._carry_on(run, draft, outcome)
-        elif outcome.finish == "length":
-            run.finish = "length"
-        elif outcome.finish == "loop":
-            run.notices.append("looped")
+    async def _generate(self, request: Request, record: Record, draft: Draft, model: Model, packed: Packed) -> Written:
+        outcome = await self._write(request, record, model, packed, draft.vectors)
+        written = Written(model=model.name, usage=outcome.usage)
+        if outcome.error is not None or not record.transcript.length:
+            return await self._carry_on(request, record, draft, outcome, written)
+        if outcome.finish == "loop":
+            record.note("looped")
+        return replace(written, finish="length") if outcome.finish == "length" else written
 
-    def _unwilling(self, run: Run) -> Key | None:
+    def _why_quote(self, request: Request) -> Key | None:
         """Why no model is even asked, where that is so."""
-        if run.question.mode == "extractive":
+        if request.question.mode == "extractive":
             return "asked"
-        if run.deadline.remaining() < 2 * self._limits.reserve_s:
+        if request.deadline.remaining() < 2 * self._limits.reserve_s:
             return "late"
-        written = self._limits.scripts
-        wants_any = run.question.mode == "generated" or not written
-        return None if wants_any or script_wanted(run.question) in written else "foreign"
+        scripts = self._limits.scripts
+        any_script = request.question.mode == "generated" or not scripts
+        return None if any_script or script_wanted(request.question) in scripts else "foreign"
 
-    async def _prompt(self, run: Run, ranking: Ranking) -> Draft:
+    async def _prompt(self, request: Request, record: Record, ranking: Ranking) -> Draft:
+        question = request.question
         model = await self._models.get()
-        asked = run.question.max_tokens or round(self._limits.answer_tokens * TIMES[run.question.length])
-        ask = ask_for(run.question)
-        packed = await self._packer.pack(run.plan.question, ranking.passages, model, asked, ask)
+        tokens = question.max_tokens or round(self._limits.answer_tokens * TIMES[question.length])
+        packed = await self._packer.pack(request.plan.question, ranking.passages, model, tokens, ask_for(question))
         if packed.shortened:
-            run.notices.append("shortened")
-        if packed.answer_tokens < asked:
-            run.notices.append("limited")
-        return Draft(packed.sources, model, packed, TokenVectors.of(it.passage for it in ranking.passages))
+            record.note("shortened")
+        if packed.answer_tokens < tokens:
+            record.note("limited")
+        vectors = TokenVectors.of(scored.passage for scored in ranking.passages)
+        return Draft(packed.sources, model, packed, vectors)
 
-    async def _write(self, run: Run, model: Model, packed: Packed, vectors: TokenVectors) -> Outcome:
+    async def _write(
+        self, request: Request, record: Record, model: Model, packed: Packed, vectors: TokenVectors
+    ) -> Outcome:
         """Generation and the check of its sentences, side by side."""
-        checker = Checker(self._services.reranker, packed.sources, run.transcript, self._limits.cite_s, vectors=vectors)
-        writer = Writer(self._services.generation, self._limits, run.transcript, checker)
-        until = Deadline(run.deadline.at - self._limits.reserve_s)
-        sampling = self._sampling(run.question, packed)
+        transcript, limits = record.transcript, self._limits
+        checker = Checker(self._services.reranker, packed.sources, transcript, limits.cite_s, vectors=vectors)
+        writer = Writer(self._services.generation, limits, transcript, checker)
+        until = Deadline(request.deadline.at - limits.reserve_s)
+        sampling = self._sampling(request.question, packed)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(checker.run())
-            with run.steps.step("generate") as span:
+            with record.steps.step("generate") as span:
                 span.set_attributes(telemetry.request(model.name, sampling))
                 outcome = await writer.write(packed, sampling, model.name, until)
                 span.set_attributes(telemetry.response(outcome.finish, outcome.usage))
             checker.close()
         if checker.failed:
-            run.notices.append("not_checked")
-        run.steps.wrote(outcome.first_token_s, checker.seconds)
+            record.note("not_checked")
+        record.steps.wrote(outcome.first_token_s, checker.seconds)
         return outcome
 
     def _sampling(self, question: Question, packed: Packed) -> Sampling:
-        asked = question.temperature
-        temperature = self._limits.temperature if asked is None else asked
+        temperature = self._limits.temperature if question.temperature is None else question.temperature
         numbers = (source.number for source in packed.sources)
         return Sampling(
             temperature,
@@ -128,32 +134,33 @@ class Composer:
             grammar=of_markers(numbers) if self._limits.constrain_markers else "",
         )
 
-    async def _carry_on(self, run: Run, draft: Draft, outcome: Outcome) -> None:
-        """Goes on extractively after generation broke; what was written stays, behind it stands a marked break."""
+    async def _carry_on(
+        self, request: Request, record: Record, draft: Draft, outcome: Outcome, written: Written
+    ) -> Written:
+        """Goes on extractively after generation broke; the text so far stays, behind it stands a marked break."""
         if outcome.error is not None:
             self._models.forget()
             if not is_services(outcome.error):
                 raise outcome.error
-        late = isinstance(outcome.error, OutOfTime)
-        if run.transcript.length:
-            run.finish = "interrupted"
-            run.notices.append("interrupted_late" if late else "interrupted")
-            await run.transcript.cite(await run.transcript.say(f"\n\n{run.say('break')}\n\n"))
-            await self._quote(run, draft)
-        else:
-            run.notices.append("late" if late else _why(outcome.error))
-            await self._extract(run, draft)
+        late, transcript = isinstance(outcome.error, OutOfTime), record.transcript
+        if not transcript.length:
+            record.note("late" if late else _why(outcome.error))
+            return await self._extract(request, record, draft, written)
+        record.note("interrupted_late" if late else "interrupted")
+        await transcript.cite(await transcript.say(f"\n\n{text_of('break', request.question)}\n\n"))
+        await self._quote(request, record, draft)
+        return replace(written, finish="interrupted")
 
-    async def _extract(self, run: Run, draft: Draft) -> None:
-        run.mode, run.model = "extractive", ""
-        await self._quote(run, draft)
+    async def _extract(self, request: Request, record: Record, draft: Draft, written: Written) -> Written:
+        await self._quote(request, record, draft)
+        return replace(written, mode="extractive", model="")
 
-    async def _quote(self, run: Run, draft: Draft) -> None:
-        most = max(1, round(self._limits.extract_sentences * TIMES[run.question.length]))
+    async def _quote(self, request: Request, record: Record, draft: Draft) -> None:
+        most = max(1, round(self._limits.extract_sentences * TIMES[request.question.length]))
         extractor = Extractor(self._services.reranker, replace(self._limits, extract_sentences=most))
-        with run.steps.step("extract"):
-            quotes = await extractor.pick(run.plan.question, draft.sources, draft.vectors)
-            await quoting.say(run.transcript, quotes)
+        with record.steps.step("extract"):
+            quotes = await extractor.pick(request.plan.question, draft.sources, draft.vectors)
+            await quoting.say(record.transcript, quotes)
 
 
 def script_wanted(question: Question) -> str:
@@ -161,17 +168,17 @@ def script_wanted(question: Question) -> str:
     return script_of_language(question.answer_language) if question.answer_language else script_of(question.question)
 
 
-def _form_notices(run: Run) -> list[Key]:
-    """What was asked of the answer's form and isn't so, as far as can be told."""
-    told: list[Key] = []
-    if run.mode == "extractive" and run.question.style in ("list", "steps"):
-        told.append("no_style")
-    wanted = run.question.answer_language
-    if wanted and script_of(run.transcript.text) != script_of_language(wanted):
-        told.append("no_language")
-    elif wanted and run.mode == "extractive":
-        told.append("quoted_language")
-    return told
+def _form_notices(question: Question, written: Written, text: str) -> list[Key]:
+    """Wishes for the answer's form that it doesn't meet, as far as can be told."""
+    notices: list[Key] = []
+    if written.mode == "extractive" and question.style in ("list", "steps"):
+        notices.append("no_style")
+    language = question.answer_language
+    if language and script_of(text) != script_of_language(language):
+        notices.append("no_language")
+    elif language and written.mode == "extractive":
+        notices.append("quoted_language")
+    return notices
 
 
 def _why(error: Exception | None) -> Key:

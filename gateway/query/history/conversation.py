@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
-from citemesh.client.types import Question
+from citemesh.client.types import Question, Source
 from citemesh.errors import CiteMeshError, NotSupported
+from gateway.query.answers.record import Record
 from gateway.query.history.turns import recent, told
 from gateway.query.plan.standalone import Exchange
-from gateway.query.run import Run
+from gateway.query.request import Request
 from gateway.threads.owner import Owner
 from gateway.threads.turn import Thread, Turn
 
@@ -21,7 +22,7 @@ LAST_TURNS = 20
 class ThreadsPort(Protocol):
     """Keeps threads; ThreadStore does."""
 
-    async def service_for(self, owner: Owner, thread_id: str) -> None:
+    async def require_space(self, owner: Owner, thread_id: str) -> None:
         """Checks that a thread takes one more turn. Raises NotFound, PreconditionFailed."""
         ...
 
@@ -55,30 +56,31 @@ class Conversation:
         if (question.thread_id or question.start_thread) and self._threads is None:
             raise NotSupported("keeping threads", "send the history with each question")
         if question.thread_id and self._threads is not None:
-            await self._threads.service_for(owner, question.thread_id)
+            await self._threads.require_space(owner, question.thread_id)
             _, turns = await self._threads.read(owner, question.thread_id, LAST_TURNS)
             return recent([Exchange(turn.standalone, turn.answer) for turn in turns], self._tokens)
         return await asyncio.to_thread(lambda: recent(told(question.history), self._tokens))
 
-    async def keep(self, run: Run) -> str:
+    async def keep(self, request: Request, record: Record, sources: Sequence[Source]) -> str:
         """Keeps the answer as a turn; returns its thread, or "" where there is none or it couldn't be kept."""
-        question = run.question
+        question = request.question
         if self._threads is None or not (question.thread_id or question.start_thread):
             return ""
         try:
-            return await self._threads.append(run.owner, question.thread_id, turn_of(run))
+            return await self._threads.append(request.owner, question.thread_id, turn_of(request, record, sources))
         except CiteMeshError as error:
             # The answer is on its way already; its reader is told.
             log.warning("a turn was not kept: %s", error)
-            run.notices.append("not_kept")
+            record.note("not_kept")
             return ""
 
 
-def turn_of(run: Run) -> Turn:
+def turn_of(request: Request, record: Record, sources: Sequence[Source]) -> Turn:
     """A question's turn: of its sources, those that are cited."""
-    said = run.transcript
-    sources = tuple(source for source in run.sources if source.number in said.cited)
-    return Turn(run.question.question, run.plan.question, said.text, datetime.now(UTC), sources, tuple(said.citations))
+    transcript = record.transcript
+    cited = tuple(source for source in sources if source.number in transcript.cited)
+    asked, standalone = request.question.question, request.plan.question
+    return Turn(asked, standalone, transcript.text, datetime.now(UTC), cited, tuple(transcript.citations))
 
 
 def questions_of(past: Sequence[Exchange]) -> list[str]:

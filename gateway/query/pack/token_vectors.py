@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from citemesh.client.types import Candidate, Passage, Source, Span
 from citemesh.contract.bounds import MOST_VECTOR_BYTES
-from citemesh.models.vector_layout import cut
+from citemesh.models.tokens.vector_layout import cut
 
 Vectors = tuple[bytes, str]
 _Key = tuple[str, str]

@@ -9,7 +9,7 @@ LEAD = 2
 """Passages of the first search before those of the next ones begin to alternate with it."""
 
 
-def woven(findings: Sequence[Finding]) -> tuple[Scored, ...]:
+def merged(findings: Sequence[Finding]) -> tuple[Scored, ...]:
     """Passages of all searches, best first, each once.
 
     Scores of different queries don't compare, so ranks alternate: the question's own search leads.

@@ -13,7 +13,7 @@ Sequences = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """What one query found.
 
     Attributes:
@@ -35,7 +35,7 @@ class Searcher:
 
     async def search(
         self, question: Question, query: str, top_k: int, mode: str = "hybrid", vectors_of: int | None = None
-    ) -> Found:
+    ) -> SearchResult:
         """Passages for a query in all collections of a question.
 
         Args:
@@ -56,7 +56,7 @@ class Searcher:
         answers = await self._together([replace(asked, collection=name) for name in names])
         notices = dict.fromkeys(chain.from_iterable(answer.notices for answer in answers))
         sequences = tuple((name, answer.sequence) for name, answer in zip(names, answers, strict=True))
-        return Found(tuple(merged(answers)[:top_k]), sequences, tuple(notices))
+        return SearchResult(tuple(merged(answers)[:top_k]), sequences, tuple(notices))
 
     async def sequences(self, question: Question) -> Sequences:
         """Number of the last change that each collection of a question has seen, by the cheapest search there is."""

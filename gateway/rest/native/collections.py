@@ -17,7 +17,7 @@ EMBEDDING_MODEL = CREATE.text("embedding_model", "Embedding model; the loaded on
 
 
 class CollectionStore(Protocol):
-    """Where collections are: `citemesh.client.retrieval.CollectionClient`."""
+    """Where collections are: `citemesh.client.collections.CollectionClient`."""
 
     async def create(self, name: str, embedding_model: str = "") -> Collection:
         """Makes one."""

@@ -38,7 +38,7 @@ FROM = DELETE.text("collection", 'The collection; "default" where left out.')
 
 
 class DocumentStore(Protocol):
-    """Where documents are: `citemesh.client.retrieval.DocumentClient`."""
+    """Where documents are: `citemesh.client.documents.DocumentClient`."""
 
     def ingest(self, uploads: AsyncIterable[Upload] | Iterable[Upload]) -> AsyncIterator[IngestProgress]:
         """Takes documents in and reports their progress."""

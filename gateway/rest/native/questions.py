@@ -21,7 +21,6 @@ from citemesh.client.types import (
 )
 from citemesh.errors import InvalidInput
 from gateway.query.pack.packing import documents
-from gateway.query.question import check_text
 from gateway.rest.core.answer import Answer, begin, gather, listed
 from gateway.rest.core.body import as_kind, read_object
 from gateway.rest.core.endpoint import JSON, SSE, Asking, Bounds, Endpoint
@@ -136,10 +135,8 @@ class NativeApi:
 
 def question(body: dict[str, Any]) -> Question:
     """The question in a body. Raises InvalidInput naming the body's own field."""
-    text = ASKED.of(body)
-    check_text(ASKED.name, text)
     asked = Question(
-        question=text,
+        question=ASKED.of(body),
         mode=MODE.of(body),
         max_tokens=MAX_TOKENS.of(body),
         temperature=TEMPERATURE.of(body),
@@ -194,7 +191,7 @@ def named(event: AskEvent) -> tuple[str, dict[str, Any]]:
         case PlanEvent():
             return "plan", {"question": event.question, "hops": list(event.hops)}
         case SearchEvent():
-            return "search", {"hop": event.hop, "query": event.query, "found": event.found}
+            return "search", {"hop": event.hop, "query": event.query, "found": event.passages}
         case SourcesEvent():
             return "sources", {"sources": [source(one) for one in documents(event.sources)]}
         case DeltaEvent():

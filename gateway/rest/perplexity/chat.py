@@ -52,7 +52,7 @@ class Sonar:
         """Adds an event; returns the text that it released."""
         if isinstance(event, SearchEvent):
             self.searched += 1
-            self.steps.append(_step(f"Searched: {event.found} passages found.", [event.query]))
+            self.steps.append(_step(f"Searched: {event.passages} passages found.", [event.query]))
         if isinstance(event, PlanEvent):
             self.steps.append(_step("Planned the searches.", list(event.hops)))
         return self.answer.take(event)

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from citemesh.models import byte_vocabulary as vocabulary
+from citemesh.models.tokens import byte_vocabulary as vocabulary
 from citemesh.text.scripts import HAN
 
 TURN = re.compile(r"<\|turn\|>(\w+)\n(.*?)(?=<\|end\|>|<\|turn\|>|\Z)", re.DOTALL)

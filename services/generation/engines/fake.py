@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
 
 from citemesh.errors import InvalidInput, NotSupported, Overloaded, Unavailable
-from citemesh.models import byte_vocabulary as vocabulary
+from citemesh.models.tokens import byte_vocabulary as vocabulary
 from services.generation.engine import AnswerPart, EngineState, Finish, ModelFacts, TokenUsage, Work
 from services.generation.engines import copying, shapes
 from services.generation.engines.prompts import check_length

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from citemesh.errors import InvalidInput, Overloaded, PreconditionFailed, Unavailable
 from citemesh.models import PreparedModel, prepare
-from citemesh.models.digest import tokenizer_digest
+from citemesh.models.tokens.digest import tokenizer_digest
 from services.generation.engine import AnswerPart, EngineState, Finish, ModelFacts, SamplingOptions, TokenUsage, Work
 from services.generation.engines import vllm_environment
 from services.generation.engines.background import in_background

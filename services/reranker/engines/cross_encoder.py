@@ -7,13 +7,13 @@ import numpy as np
 from citemesh.errors import CiteMeshError, DeadlineExceeded, PreconditionFailed
 from citemesh.models.prepared import PreparedModel
 from citemesh.text.word_sets import word_sets
-from services.reranker.coverage import Coverage, CoverageIndex
-from services.reranker.engine import Alive, Stored, Support
-from services.reranker.pairs import Pair, PairNetwork, PairTokenizer
-from services.reranker.support import best_of_each, preference
-from services.reranker.windows import Floats, Windows, windows_of
+from services.reranker.engine import Alive, PassageSupport, TextVectors
+from services.reranker.engines.pairs import Pair, PairNetwork, PairTokenizer
+from services.reranker.support.choice import best_of_each, preference
+from services.reranker.support.coverage import Coverage, CoverageIndex
+from services.reranker.support.stretches import Floats, Stretches, stretches_of
 
-_TRIED = 2
+_MOST_READ = 2
 """Stretches of a passage that the model reads for a sentence: those that hold most of its words."""
 
 _POSITIVE = ("entailment", "supports", "support", "supported", "relevant", "positive", "yes", "true", "label_1")
@@ -30,7 +30,7 @@ class CrossEncoderEngine:
         max_tokens: most tokens of a pair; the model's own limit holds too.
     """
 
-    stored_form = None
+    vector_form = None
 
     def __init__(self, prepare: Callable[[], PreparedModel], network: Load, *, max_tokens: int = 512) -> None:
         self._prepare = prepare
@@ -59,39 +59,43 @@ class CrossEncoderEngine:
             ) from fault
         self._positive = positive_label(self._network.labels)
 
-    def relevance(self, query: str, texts: Sequence[str], alive: Alive, stored: Stored = ()) -> list[float]:
-        """Probability of each text's pair with the query, 0 to 1; equal texts are read once."""
+    def relevance(self, query: str, texts: Sequence[str], alive: Alive, vectors: TextVectors = ()) -> list[float]:
+        """Returns the probability of each text's pair with the query, 0 to 1; reads equal texts once."""
         distinct = {text: n for n, text in enumerate(dict.fromkeys(texts))}
         scores = self._judge([(query, text) for text in distinct], alive)
         return [scores[distinct[text]] for text in texts]
 
     def support(
-        self, sentences: Sequence[str], texts: Sequence[str], alive: Alive, stored: Stored = ()
-    ) -> list[list[Support]]:
-        """Probability that a stretch entails a sentence, for the stretches that hold most of its words.
+        self, sentences: Sequence[str], texts: Sequence[str], alive: Alive, vectors: TextVectors = ()
+    ) -> list[list[PassageSupport]]:
+        """Returns the probability that a stretch entails a sentence, for the stretches that hold most of its words.
 
         Numbers and names of the sentence that the whole passage lacks take most and half of the score.
         """
-        windows = windows_of(texts)
-        index = CoverageIndex(texts, windows)
+        stretches = stretches_of(texts)
+        index = CoverageIndex(texts, stretches)
         coverages = [index.coverage(word_sets(sentence), _evenly) for sentence in sentences]
-        tried = [_promising(windows, coverage) for coverage in coverages]
-        pairs = [self._pair(s, texts, windows, w) for s, some in zip(sentences, tried, strict=True) for w in some]
-        judged = iter(self._judge(pairs, alive))
-        found = []
-        for coverage, some in zip(coverages, tried, strict=True):
-            scores, shared = np.zeros((2, len(windows.first)), np.float32)
-            for window in some:
-                lacking = (1 - 0.9 * coverage.numbers[window]) * (1 - 0.5 * coverage.names[window])
-                scores[window] = next(judged) * lacking
-                shared[window] = 1
-            found.append(best_of_each(windows, scores, scores, shared))
-        return found
+        promising = [_promising(stretches, coverage) for coverage in coverages]
+        pairs = [
+            self._pair(sentence, texts, stretches, number)
+            for sentence, numbers in zip(sentences, promising, strict=True)
+            for number in numbers
+        ]
+        chances = iter(self._judge(pairs, alive))
+        supports = []
+        for coverage, numbers in zip(coverages, promising, strict=True):
+            scores, shared = np.zeros((2, len(stretches.first)), np.float32)
+            for number in numbers:
+                lacking = (1 - 0.9 * coverage.numbers[number]) * (1 - 0.5 * coverage.names[number])
+                scores[number] = next(chances) * lacking
+                shared[number] = 1
+            supports.append(best_of_each(stretches, scores, scores, shared))
+        return supports
 
-    def _pair(self, sentence: str, texts: Sequence[str], windows: Windows, window: int) -> Pair:
-        """Premise before hypothesis where classes are told apart; a relevance model wants the passage last."""
-        start, end = windows.span(window)
-        stretch = texts[windows.passage[window]][start:end]
+    def _pair(self, sentence: str, texts: Sequence[str], stretches: Stretches, number: int) -> Pair:
+        """Puts the premise before the hypothesis for a model of classes; a relevance model wants the passage last."""
+        start, end = stretches.span(number)
+        stretch = texts[stretches.passage[number]][start:end]
         return (sentence, stretch) if len(self._network.labels) == 1 else (stretch, sentence)
 
     def _judge(self, pairs: Sequence[Pair], alive: Alive) -> list[float]:
@@ -104,7 +108,7 @@ class CrossEncoderEngine:
         return scores
 
     def _chances(self, logits: Floats) -> list[float]:
-        """Probability of each pair by its logits, [pairs, classes]."""
+        """Returns the probability of each pair by its logits, [pairs, classes]. Raises PreconditionFailed for NaN."""
         if not np.isfinite(logits).all():
             raise PreconditionFailed(
                 "MODEL_BROKEN", f"{self.name} gives scores that are no numbers", "fetch the model again, or set another"
@@ -116,19 +120,19 @@ class CrossEncoderEngine:
 
 
 def positive_label(labels: dict[int, str]) -> int:
-    """Index of the class that says yes; 0 where there is one label only.
+    """Returns the index of the class that says yes; 0 where there is one label only.
 
     Raises PreconditionFailed where no label's name says which it is.
     """
     if len(labels) == 1:
         return 0
-    named = {name.casefold(): index for index, name in labels.items()}
+    indexes = {name.casefold(): index for index, name in labels.items()}
     for name in _POSITIVE[: None if len(labels) == 2 else -1]:
-        if name in named:
-            return int(named[name])
+        if name in indexes:
+            return int(indexes[name])
     raise PreconditionFailed(
         "MODEL_UNSUITABLE",
-        f"none of the model's labels ({', '.join(sorted(named))}) is known to mean yes",
+        f"none of the model's labels ({', '.join(sorted(indexes))}) is known to mean yes",
         f"name one of them {_POSITIVE[0]} in id2label of config.json",
     )
 
@@ -137,12 +141,14 @@ def _evenly(words: Sequence[str]) -> Floats:
     return np.ones(len(words), np.float32)
 
 
-def _promising(windows: Windows, coverage: Coverage) -> list[int]:
-    """The few stretches of each passage that hold most of the sentence's words, of those that share any."""
-    preferred = preference(windows, coverage)
+def _promising(stretches: Stretches, coverage: Coverage) -> list[int]:
+    """Returns the few stretches of each passage that hold most of the sentence's words, of those that share any."""
+    preferred = preference(stretches, coverage)
     by_passage: dict[int, list[int]] = {}
-    for window in np.flatnonzero(coverage.shared):
-        by_passage.setdefault(int(windows.passage[window]), []).append(int(window))
+    for number in map(int, np.flatnonzero(coverage.shared)):
+        by_passage.setdefault(int(stretches.passage[number]), []).append(number)
     return [
-        window for some in by_passage.values() for window in sorted(some, key=lambda w: -float(preferred[w]))[:_TRIED]
+        number
+        for numbers in by_passage.values()
+        for number in sorted(numbers, key=lambda number: -float(preferred[number]))[:_MOST_READ]
     ]

@@ -8,31 +8,31 @@ import torch
 
 from citemesh.errors import DeadlineExceeded
 from citemesh.models.prepared import PreparedModel
-from citemesh.models.token_vectors import StoredVectors, digest_of
+from citemesh.models.tokens.token_vectors import StoredVectors, digest_of
 from citemesh.text.word_sets import word_sets
-from services.reranker.cache import TokenVectors, VectorCache, text_key
-from services.reranker.calibration import LATE, features
-from services.reranker.coverage import Coverage, CoverageIndex
-from services.reranker.encoder import TokenEncoder
-from services.reranker.engine import Alive, Stored, StoredForm, Support
-from services.reranker.groups import groups
-from services.reranker.idf import token_weights
-from services.reranker.maxsim import Floats, maxsim, nearest
-from services.reranker.support import best_first, best_of_each, preference
-from services.reranker.windows import Ints, Windows, windows_of
+from services.reranker.engine import Alive, PassageSupport, TextVectors, VectorForm
+from services.reranker.support.calibration import LATE, features
+from services.reranker.support.choice import best_first, best_of_each, preference
+from services.reranker.support.coverage import Coverage, CoverageIndex
+from services.reranker.support.stretches import Ints, Stretches, stretches_of
+from services.reranker.token_vectors.cache import EncodedText, VectorCache, text_key
+from services.reranker.token_vectors.encoder import TokenEncoder
+from services.reranker.token_vectors.groups import groups
+from services.reranker.token_vectors.maxsim import Floats, maxsim, nearest
+from services.reranker.token_vectors.token_weights import token_weights
 
 _GROUP_TOKENS = 32768
 """Passage tokens that are compared at once: 50 MB of vectors at 384 dimensions."""
 
-PassageVectors = TokenVectors | StoredVectors
+PassageVectors = EncodedText | StoredVectors
 Prepare = Callable[[], PreparedModel]
 """Makes sure that the model is on disk and says where; called once, by load."""
 
 
 class LateInteractionEngine:
-    """MaxSim weighted by information content; passages that were judged before come from the cache.
+    """MaxSim weighted by information content.
 
-    Passages whose token vectors came with them are not read at all.
+    Passages whose token vectors came with them are not read at all; those that were judged before come from the cache.
 
     Args:
         max_tokens: most tokens in a sequence; the model's own limit holds too.
@@ -45,7 +45,7 @@ class LateInteractionEngine:
     _model: PreparedModel
     _encoder: TokenEncoder
     _weights: Floats
-    stored_form: StoredForm | None = None
+    vector_form: VectorForm | None = None
 
     def __init__(
         self,
@@ -77,99 +77,99 @@ class LateInteractionEngine:
         max_tokens = min(self._max_tokens, self._model.max_tokens)
         self._encoder = TokenEncoder(self._model.directory, max_tokens, self._layers, self._device)
         digest = digest_of(self._model, self._layers if self._encoder.cut else 0)
-        self.stored_form = StoredForm(digest, self._encoder.dimensions)
+        self.vector_form = VectorForm(digest, self._encoder.dimensions)
         self.support(["warm"], ["warm up"], lambda: True)
 
-    def relevance(self, query: str, texts: Sequence[str], alive: Alive, stored: Stored = ()) -> list[float]:
-        """Weighted mean cosine of the query's tokens to their nearest in each text, -1 to 1."""
+    def relevance(self, query: str, texts: Sequence[str], alive: Alive, vectors: TextVectors = ()) -> list[float]:
+        """Returns the weighted mean cosine of the query's tokens to their nearest in each text, -1 to 1."""
         if not texts:
             return []
-        [asked] = self._queries([query], alive)
-        vectors, weights = asked.vectors.astype(np.float32), self._weights[asked.ids]
-        passages = self._passages(texts, alive, stored)
+        [encoded] = self._queries([query], alive)
+        query_vectors, weights = encoded.vectors.astype(np.float32), self._weights[encoded.ids]
+        passages = self._passages(texts, alive, vectors)
         scores: list[float] = []
         for part in groups([len(passage.places) for passage in passages], _GROUP_TOKENS):
-            scores += map(float, maxsim(vectors, weights, [passage.vectors for passage in passages[part]]))
+            scores += map(float, maxsim(query_vectors, weights, [passage.vectors for passage in passages[part]]))
         return scores
 
     def support(
-        self, sentences: Sequence[str], texts: Sequence[str], alive: Alive, stored: Stored = ()
-    ) -> list[list[Support]]:
-        """Calibrated blend of MaxSim and coverage of each sentence."""
-        asked, passages = self._queries(sentences, alive), self._passages(texts, alive, stored)
-        found: list[list[Support]] = [[] for _ in sentences]
+        self, sentences: Sequence[str], texts: Sequence[str], alive: Alive, vectors: TextVectors = ()
+    ) -> list[list[PassageSupport]]:
+        """Returns the calibrated blend of MaxSim and coverage of each sentence."""
+        queries, passages = self._queries(sentences, alive), self._passages(texts, alive, vectors)
+        supports: list[list[PassageSupport]] = [[] for _ in sentences]
         for part in groups([len(passage.places) for passage in passages], _GROUP_TOKENS):
-            windows = windows_of(texts[part])
-            evidence = self._evidence(sentences, asked, CoverageIndex(texts[part], windows), passages[part], alive)
-            for supports, (coverage, similarity) in zip(found, evidence, strict=True):
+            stretches = stretches_of(texts[part])
+            evidence = self._evidence(sentences, queries, CoverageIndex(texts[part], stretches), passages[part], alive)
+            for of_sentence, (coverage, similarity) in zip(supports, evidence, strict=True):
                 scores = LATE.probability(features(coverage, similarity))
-                best = best_of_each(windows, preference(windows, coverage, similarity), scores, coverage.shared)
-                supports += (replace(one, passage=one.passage + part.start) for one in best)
-        return [sorted(supports, key=best_first) for supports in found]
+                best = best_of_each(stretches, preference(stretches, coverage, similarity), scores, coverage.shared)
+                of_sentence += (replace(support, passage=support.passage + part.start) for support in best)
+        return [sorted(of_sentence, key=best_first) for of_sentence in supports]
 
     def evidence(
-        self, sentences: Sequence[str], text: str, alive: Alive, stored: StoredVectors | None = None
+        self, sentences: Sequence[str], text: str, alive: Alive, vectors: StoredVectors | None = None
     ) -> Iterator[tuple[Coverage, Floats]]:
-        """What a sentence's support by one passage is judged by, for each sentence; for calibrating it.
+        """Yields what each sentence's support by one passage is judged by; for calibrating it.
 
-        Yields the coverage by the passage's stretches, and the sentence's weighted mean cosine to them, [stretches].
+        It is the coverage by the passage's stretches, and the sentence's weighted mean cosine to them, [stretches].
         """
-        index = CoverageIndex([text], windows_of([text]))
-        passages = self._passages([text], alive, [stored])
+        index = CoverageIndex([text], stretches_of([text]))
+        passages = self._passages([text], alive, [vectors])
         return self._evidence(sentences, self._queries(sentences, alive), index, passages, alive)
 
     def _evidence(
         self,
         sentences: Sequence[str],
-        asked: Sequence[TokenVectors],
+        queries: Sequence[EncodedText],
         index: CoverageIndex,
         passages: Sequence[PassageVectors],
         alive: Alive,
     ) -> Iterator[tuple[Coverage, Floats]]:
-        tokens, starts, ends = _segments(index.windows, passages)
-        for sentence, query in zip(sentences, asked, strict=True):
+        tokens, starts, ends = _segments(index.stretches, passages)
+        for sentence, query in zip(sentences, queries, strict=True):
             if not alive():
                 raise DeadlineExceeded("checking support")
             best = nearest(query.vectors.astype(np.float32), tokens, starts, ends)
             weights = self._weights[query.ids]
-            similarity = weights @ index.windows.widen(best) / max(float(weights.sum()), 1e-6)
+            similarity = weights @ index.stretches.widen(best) / max(float(weights.sum()), 1e-6)
             yield index.coverage(word_sets(sentence), self._weigh), similarity
 
-    def _queries(self, texts: Sequence[str], alive: Alive) -> list[TokenVectors]:
-        """Vectors of queries or sentences; of one that fills more than one sequence, the beginning only."""
-        made = dict(self._encoder.encode(texts, self._model.query_prefix, alive, first_only=True))
-        return [made[number] for number in range(len(texts))]
+    def _queries(self, texts: Sequence[str], alive: Alive) -> list[EncodedText]:
+        """Returns vectors of queries or sentences; of one that fills more than one sequence, the beginning only."""
+        encoded = dict(self._encoder.encode(texts, self._model.query_prefix, alive, first_only=True))
+        return [encoded[number] for number in range(len(texts))]
 
-    def _passages(self, texts: Sequence[str], alive: Alive, stored: Stored) -> list[PassageVectors]:
-        """Vectors of the texts: those that came with them, else made."""
-        came = stored or [None] * len(texts)
-        missing = [text for text, vectors in zip(texts, came, strict=True) if vectors is None]
-        made = iter(self._made(missing, alive))
-        return [next(made) if vectors is None else vectors for vectors in came]
+    def _passages(self, texts: Sequence[str], alive: Alive, vectors: TextVectors) -> list[PassageVectors]:
+        """Returns vectors of the texts: those that came with them, else encoded ones."""
+        vectors = vectors or [None] * len(texts)
+        missing = [text for text, of_text in zip(texts, vectors, strict=True) if of_text is None]
+        encoded = iter(self._encoded(missing, alive))
+        return [next(encoded) if of_text is None else of_text for of_text in vectors]
 
-    def _made(self, texts: Sequence[str], alive: Alive) -> list[TokenVectors]:
-        """Vectors of the texts, those of the unknown ones made and kept; equal texts are made once."""
+    def _encoded(self, texts: Sequence[str], alive: Alive) -> list[EncodedText]:
+        """Returns the texts from the cache; encodes and caches what it lacks, equal texts once."""
         keys = [text_key(text) for text in texts]
-        known = {key: entry for key in set(keys) if (entry := self.cache.get(key))}
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        entries = {key: entry for key in set(keys) if (entry := self.cache.get(key))}
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in entries}
         order = list(missing)
         for number, entry in self._encoder.encode(list(missing.values()), self._model.passage_prefix, alive):
-            known[order[number]] = entry
+            entries[order[number]] = entry
             self.cache.put(order[number], entry)
-        return [known[key] for key in keys]
+        return [entries[key] for key in keys]
 
     def _weigh(self, words: Sequence[str]) -> Floats:
-        """Information content of each word in nats: the sum of its tokens'."""
+        """Returns the information content of each word in nats: the sum of its tokens'."""
         return np.array([self._weights[ids].sum() for ids in self._encoder.tokens(words)], np.float32)
 
 
-def _segments(windows: Windows, passages: Sequence[PassageVectors]) -> tuple[Floats, Ints, Ints]:
-    """All passages' token vectors in a row, and where each sentence's tokens begin and end in it."""
+def _segments(stretches: Stretches, passages: Sequence[PassageVectors]) -> tuple[Floats, Ints, Ints]:
+    """Returns all passages' token vectors in a row, and where each sentence's tokens begin and end in it."""
     offsets = np.cumsum([0, *(len(passage.places) for passage in passages)])
     tokens = np.concatenate([p.vectors for p in passages]) if passages else np.zeros((0, 1), np.float16)
     bounds = [
-        (offsets[p] + np.searchsorted(passages[p].places, start), offsets[p] + np.searchsorted(passages[p].places, end))
-        for p, start, end in windows.spans
+        offsets[number] + np.searchsorted(passages[number].places, (start, end))
+        for number, start, end in stretches.spans
     ]
     columns = np.array(bounds, dtype=np.int64).reshape(-1, 2)
     return tokens.astype(np.float32, copy=False), columns[:, 0], columns[:, 1]

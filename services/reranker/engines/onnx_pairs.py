@@ -1,15 +1,19 @@
-"""A sequence classification model on ONNX Runtime, in float32 on the CPU; exported first where it never was."""
+"""A sequence classification model on ONNX Runtime, in float32 on the CPU; exports it where that wasn't done yet."""
 
 from transformers import AutoConfig
 
-from citemesh.models.onnx import OnnxModel, exported
+from citemesh.models.conversion.onnx import OnnxModel, exported
 from citemesh.models.prepared import PreparedModel
-from services.reranker.pairs import Batch
-from services.reranker.windows import Floats
+from services.reranker.engines.pairs import Batch
+from services.reranker.support.stretches import Floats
 
 
 class OnnxPairs:
-    """threads: of a forward pass."""
+    """A PairNetwork.
+
+    Args:
+        threads: of a forward pass.
+    """
 
     def __init__(self, model: PreparedModel, threads: int) -> None:
         config = AutoConfig.from_pretrained(model.directory, local_files_only=True)
@@ -18,5 +22,5 @@ class OnnxPairs:
         self._model = OnnxModel(exported(model, "logits"), threads)
 
     def logits(self, batch: Batch) -> Floats:
-        """One score a class."""
+        """Returns one score a class, [pairs, classes]."""
         return self._model({"input_ids": batch.ids, "attention_mask": batch.mask, "token_type_ids": batch.types})

@@ -4,14 +4,14 @@ import numpy as np
 import torch
 from transformers import AutoModelForSequenceClassification
 
+from citemesh.models.conversion.quiet import quiet_transformers
 from citemesh.models.prepared import PreparedModel
-from citemesh.models.quiet import quiet_transformers
-from services.reranker.pairs import Batch
-from services.reranker.windows import Floats
+from services.reranker.engines.pairs import Batch
+from services.reranker.support.stretches import Floats
 
 
 class TorchPairs:
-    """bfloat16 on a GPU, float32 elsewhere.
+    """A PairNetwork in bfloat16 on a GPU, in float32 elsewhere.
 
     Args:
         threads: of a forward pass; torch has one such number for the process.
@@ -32,10 +32,10 @@ class TorchPairs:
         self._types = getattr(self._network.config, "type_vocab_size", 0) > 1
 
     def logits(self, batch: Batch) -> Floats:
-        """One score a class."""
+        """Returns one score a class, [pairs, classes]."""
         inputs = {"input_ids": batch.ids, "attention_mask": batch.mask}
         if self._types:
             inputs["token_type_ids"] = batch.types
         with torch.inference_mode():
-            found = self._network(**{name: torch.from_numpy(it).to(self._device) for name, it in inputs.items()})
-            return np.asarray(found.logits.float().cpu().numpy(), np.float32)
+            tensors = {name: torch.from_numpy(rows).to(self._device) for name, rows in inputs.items()}
+            return np.asarray(self._network(**tensors).logits.float().cpu().numpy(), np.float32)

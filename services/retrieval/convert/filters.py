@@ -3,7 +3,7 @@
 from citemesh.api.retrieval.v1 import retrieval_service_pb2 as pb
 from citemesh.contract.filters import MOST_VALUES, check_filter
 from citemesh.errors import InvalidInput
-from citemesh.kit.timestamps import moment
+from citemesh.kit.timestamps import datetime_of
 from services.retrieval.types.query import Condition, Filter
 
 
@@ -14,8 +14,8 @@ def search_filter(message: pb.SearchFilter) -> Filter:
         source_types=tuple(message.source_types),
         domains=tuple(message.domains),
         languages=tuple(message.languages),
-        published_after=moment(message, "published_after", "filter.published_after"),
-        published_before=moment(message, "published_before", "filter.published_before"),
+        published_after=datetime_of(message, "published_after", "filter.published_after"),
+        published_before=datetime_of(message, "published_before", "filter.published_before"),
         metadata=dict(message.metadata),
         conditions=tuple(
             _condition(f"filter.conditions[{at}]", condition) for at, condition in enumerate(message.conditions)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal, Protocol, runtime_checkable
 
-from citemesh.models.token_vectors import CONTEXT_VERSION
+from citemesh.models.tokens.token_vectors import CONTEXT_VERSION
 from citemesh.text.characters import takes_two_columns
 from services.retrieval.types.chunk import Vector
 from services.retrieval.types.collection import Embedding
@@ -95,7 +95,7 @@ class LateEncoder(Protocol):
         """What the model sees of chunks in their context, of which so many characters at the end are the chunk's."""
 
     def embed_tokens(self, batch: Sequence[ChunkTokens]) -> tuple[Vector, list[bytes]]:
-        """As `embed`, and the packed token vectors of each chunk (citemesh.models.token_vectors); empty: none."""
+        """As `embed`, and each chunk's packed token vectors (citemesh.models.tokens.token_vectors); empty: none."""
 
 
 def in_context(title: str, headings: Sequence[str], text: str) -> str:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from citemesh.models.token_vectors import pack
+from citemesh.models.tokens.token_vectors import pack
 from citemesh.text.index_words import index_words
 from services.retrieval.embedding.encoder import ChunkTokens, Ids, Role
 from services.retrieval.types.chunk import Vector

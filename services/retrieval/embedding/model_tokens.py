@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from tokenizers import Encoding
 
 from citemesh.models import PreparedModel
-from citemesh.models.digest import definition, read_json
-from citemesh.models.literal import frame, hidden_names, literal, unknown_id
+from citemesh.models.tokens.digest import definition, read_json
+from citemesh.models.tokens.literal import frame, hidden_names, literal, unknown_id
 from services.retrieval.embedding.encoder import CONTEXT_TOKENS, ChunkTokens, Ids, Role
 
 

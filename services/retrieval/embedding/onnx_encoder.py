@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from citemesh.models import PreparedModel
-from citemesh.models.onnx import OnnxModel, exported
+from citemesh.models.conversion.onnx import OnnxModel, exported
 from services.retrieval.embedding.encoder import Ids
 from services.retrieval.embedding.pooling import States
 from services.retrieval.embedding.state_encoder import StateEncoder

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citemesh.models import Pooling, PreparedModel
-from citemesh.models.token_vectors import MOST_DIMENSIONS, digest_of, pack
+from citemesh.models.tokens.token_vectors import MOST_DIMENSIONS, digest_of, pack
 from services.retrieval.embedding.encoder import CONTEXT_VERSION, ChunkTokens
 from services.retrieval.types.chunk import Vector
 from services.retrieval.types.collection import Embedding

@@ -8,7 +8,7 @@ import torch
 from transformers import AutoModel
 
 from citemesh.models import PreparedModel
-from citemesh.models.quiet import quiet_transformers
+from citemesh.models.conversion.quiet import quiet_transformers
 from services.retrieval.embedding.encoder import Ids
 from services.retrieval.embedding.pooling import States
 from services.retrieval.embedding.state_encoder import StateEncoder

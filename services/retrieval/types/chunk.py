@@ -35,7 +35,7 @@ class TokenIds:
 
 @dataclass(frozen=True, slots=True)
 class PackedTokenVectors:
-    """A text's token vectors as `citemesh.models.token_vectors` packs them, and their model's digest."""
+    """A text's token vectors as `citemesh.models.tokens.token_vectors` packs them, and their model's digest."""
 
     packed: bytes = b""
     digest: str = ""

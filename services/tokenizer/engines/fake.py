@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 from citemesh.errors import InvalidInput
-from citemesh.models import byte_vocabulary as vocabulary
-from services.tokenizer.engine import Facts, Prompt, Tokens, Turn
+from citemesh.models.tokens import byte_vocabulary as vocabulary
+from services.tokenizer.engine import ChatPrompt, ChatTurn, TokenizedText, TokenizerFacts
 
 
 class FakeTokenizer:
     """The byte vocabulary as a TokenizerEngine; shares it with the fake generation engine."""
 
     def __init__(self, name: str = vocabulary.NAME) -> None:
-        self._facts = Facts(
+        self._facts = TokenizerFacts(
             name=name,
             digest=vocabulary.DIGEST,
             vocabulary_size=vocabulary.SIZE,
@@ -22,20 +22,20 @@ class FakeTokenizer:
         )
 
     @property
-    def facts(self) -> Facts:
-        """What is known of it."""
+    def facts(self) -> TokenizerFacts:
+        """Its description."""
         return self._facts
 
-    def encode(self, texts: Sequence[str], with_spans: bool) -> list[Tokens]:
-        """Return the bytes of each text as ids; a token's span is its whole character."""
-        return [Tokens(vocabulary.encode(text), _spans(text) if with_spans else [], 0) for text in texts]
+    def encode(self, texts: Sequence[str], with_spans: bool) -> list[TokenizedText]:
+        """Returns the bytes of each text as ids; a token's span is its whole character."""
+        return [TokenizedText(vocabulary.encode(text), _spans(text) if with_spans else [], 0) for text in texts]
 
     def cut(self, text: str, start: int, size: int) -> int:
-        """Return the end of a part of at most size characters: bytes may be cut between any two characters."""
+        """Returns the end of a part of at most size characters: bytes may be cut between any two characters."""
         return min(len(text), start + size)
 
     def decode(self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool) -> list[str]:
-        """Return the text of each sequence. Raises InvalidInput for an id outside the vocabulary."""
+        """Returns the text of each sequence. Raises InvalidInput for an id outside the vocabulary."""
         for number, ids in enumerate(sequences):
             for place, token in enumerate(ids):
                 if not 0 <= token < vocabulary.SIZE:
@@ -46,14 +46,14 @@ class FakeTokenizer:
                     )
         return [vocabulary.decode(ids, skip_special_tokens) for ids in sequences]
 
-    def render(self, turns: Sequence[Turn], add_generation_prompt: bool) -> Prompt:
-        """Return each turn between control tokens, its role and its content parted by a line feed."""
+    def render(self, turns: Sequence[ChatTurn], add_generation_prompt: bool) -> ChatPrompt:
+        """Returns each turn between control tokens, its role and its content parted by a line feed."""
         ids: list[int] = []
         for turn in turns:
             ids += [vocabulary.TURN, *vocabulary.encode(f"{turn.role}\n{turn.content}"), vocabulary.END]
         if add_generation_prompt:
             ids += [vocabulary.TURN, *vocabulary.encode("assistant\n")]
-        return Prompt(vocabulary.decode(ids, skip_special_tokens=False), ids)
+        return ChatPrompt(vocabulary.decode(ids, skip_special_tokens=False), ids)
 
 
 def _spans(text: str) -> list[tuple[int, int]]:

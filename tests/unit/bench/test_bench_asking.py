@@ -2,45 +2,36 @@
 
 from pathlib import Path
 
+import pytest
+
 from bench.common import corpus
 from bench.common.asking import STEPS, Asker
+from bench.common.one_process import upstreams
 from citemesh.client.types import Upload
 from gateway.answering import Answering
 from gateway.main import admission_of
 from gateway.query.flow import Flow
-from gateway.query.ports import Upstreams
 from gateway.settings import GatewaySettings
-from services.generation.local import local_generation
-from services.generation.settings import GenerationSettings
-from services.reranker.local import local_reranker
-from services.reranker.settings import RerankerSettings
-from services.retrieval.engines.durable.store.backup.restore import restore
 from services.retrieval.local import local_retrieval
 from services.retrieval.settings import RetrievalSettings
-from services.tokenizer.local import local_tokenizer
-from services.tokenizer.settings import TokenizerSettings
 
 TEXT = "Envoy 是一个代理 🚀. A sidecar stands beside each service. Keys are checked at the door."
 
 
-def retrieval_settings(state_dir: Path) -> RetrievalSettings:
-    return RetrievalSettings(embedding_engine="fake", readers=0, state_dir=state_dir)
+@pytest.fixture(autouse=True)
+def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TOKENIZER_ENGINE", "RETRIEVAL_EMBEDDING_ENGINE", "GENERATION_ENGINE", "RERANKER_ENGINE"):
+        monkeypatch.setenv(f"CITEMESH_{name}", "fake")
 
 
 async def test_a_question_passes_through_all_services_of_one_process(tmp_path: Path) -> None:
-    async with local_retrieval(retrieval_settings(tmp_path / "mesh")) as retrieval:
+    async with local_retrieval(RetrievalSettings(readers=0, state_dir=tmp_path / "mesh")) as retrieval:
         upload = Upload("d1", TEXT.encode(), uri="doors.md", title="doors")
         assert [report.state async for report in retrieval.documents.ingest([upload])][-1] == "committed"
         copy = await retrieval.collections.snapshot()
-    restore(Path(copy.directory), tmp_path / "own" / "store")
     settings = GatewaySettings()
-    async with (
-        local_tokenizer(TokenizerSettings(engine="fake")) as tokenizer,
-        local_retrieval(retrieval_settings(tmp_path / "own")) as retrieval,
-        local_generation(GenerationSettings(engine="fake")) as generation,
-        local_reranker(RerankerSettings(engine="fake")) as reranker,
-    ):
-        flow = Flow(Upstreams(tokenizer, retrieval.search, generation, reranker), settings.limits)
+    async with upstreams(Path(copy.directory), tmp_path / "own") as services:
+        flow = Flow(services, settings.limits)
         asker = Asker("one process", Answering(flow, admission_of(settings), 30.0).ask)
         await asker.question("What stands beside each service?", 64)
     [answer] = asker.answers

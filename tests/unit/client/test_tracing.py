@@ -22,13 +22,14 @@ from citemesh.api.retrieval.v1.document_service_pb2_grpc import (
     DocumentServiceServicer,
     add_DocumentServiceServicer_to_server,
 )
-from citemesh.client import Mesh, tracing
+from citemesh.client import Mesh
+from citemesh.client.transport import tracing
 from citemesh.client.types import Upload
 from citemesh.kit import telemetry
 from citemesh.kit.channel_options import ACCEPTED
 
 
-class Servicer(DocumentServiceServicer):
+class DocumentServicer(DocumentServiceServicer):
     """Answers each document's end, and keeps the trace parent it was called with."""
 
     def __init__(self) -> None:
@@ -58,8 +59,8 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
 
 
 @pytest.fixture
-async def served(tmp_path: Path) -> AsyncIterator[tuple[Mesh, Servicer]]:
-    servicer = Servicer()
+async def served(tmp_path: Path) -> AsyncIterator[tuple[Mesh, DocumentServicer]]:
+    servicer = DocumentServicer()
     running = server()
     add_DocumentServiceServicer_to_server(servicer, running)
     running.add_insecure_port(f"unix:{tmp_path}/d.sock")
@@ -77,7 +78,7 @@ async def finished(exporter: InMemorySpanExporter, count: int) -> list[ReadableS
 
 
 async def test_a_stream_both_ways_makes_one_span_and_carries_it(
-    spans: InMemorySpanExporter, served: tuple[Mesh, Servicer]
+    spans: InMemorySpanExporter, served: tuple[Mesh, DocumentServicer]
 ) -> None:
     mesh, servicer = served
     uploads = [Upload(str(n), "文".encode() * 10) for n in range(3)]
@@ -90,7 +91,7 @@ async def test_a_stream_both_ways_makes_one_span_and_carries_it(
 
 
 async def test_a_stream_that_is_left_is_cancelled_and_its_span_ends(
-    spans: InMemorySpanExporter, served: tuple[Mesh, Servicer]
+    spans: InMemorySpanExporter, served: tuple[Mesh, DocumentServicer]
 ) -> None:
     mesh, servicer = served
 
@@ -110,7 +111,7 @@ async def test_a_stream_that_is_left_is_cancelled_and_its_span_ends(
     assert span.attributes["rpc.grpc.status_code"] == grpc.StatusCode.CANCELLED.value[0]
 
 
-async def test_what_the_source_of_a_stream_raises_is_raised(served: tuple[Mesh, Servicer]) -> None:
+async def test_what_the_source_of_a_stream_raises_is_raised(served: tuple[Mesh, DocumentServicer]) -> None:
     mesh, _ = served
 
     async def broken() -> AsyncIterator[Upload]:
@@ -123,7 +124,7 @@ async def test_what_the_source_of_a_stream_raises_is_raised(served: tuple[Mesh, 
 
 
 async def test_untraced_calls_tell_every_hop_to_record_nothing(
-    spans: InMemorySpanExporter, served: tuple[Mesh, Servicer]
+    spans: InMemorySpanExporter, served: tuple[Mesh, DocumentServicer]
 ) -> None:
     mesh, servicer = served
     with telemetry.untraced():
@@ -145,7 +146,9 @@ async def test_a_call_that_fails_says_so_on_its_span(spans: InMemorySpanExporter
     assert span.attributes["rpc.grpc.status_code"] == grpc.StatusCode.UNAVAILABLE.value[0]
 
 
-async def test_the_current_span_is_the_parent(spans: InMemorySpanExporter, served: tuple[Mesh, Servicer]) -> None:
+async def test_the_current_span_is_the_parent(
+    spans: InMemorySpanExporter, served: tuple[Mesh, DocumentServicer]
+) -> None:
     mesh, _ = served
     assert propagate.get_global_textmap() is not None
     parent = trace.NonRecordingSpan(trace.SpanContext(0x1234, 0x56, False, trace.TraceFlags(1)))

@@ -117,9 +117,9 @@ def holds(directory: Path, text: str) -> bool:
 async def test_a_full_thread_takes_no_more(tmp_path: Path) -> None:
     async with opened(tmp_path, Bounds(turns=2)) as store:
         name = await store.append(ANN, "", TURN)
-        await store.service_for(ANN, name)
+        await store.require_space(ANN, name)
         await store.append(ANN, name, TURN)
-        for call in (store.service_for(ANN, name), store.append(ANN, name, TURN)):
+        for call in (store.require_space(ANN, name), store.append(ANN, name, TURN)):
             with pytest.raises(PreconditionFailed, match="start a new one"):
                 await call
         assert (await store.read(ANN, name))[0].turns == 2
@@ -128,7 +128,7 @@ async def test_a_full_thread_takes_no_more(tmp_path: Path) -> None:
 async def test_a_thread_stays_within_one_message(tmp_path: Path) -> None:
     async with opened(tmp_path, Bounds(thread_bytes=6000)) as store:
         name = await store.append(ANN, "", replace(TURN, answer="x" * 3000))
-        for call in (store.append(ANN, name, replace(TURN, answer="x" * 3000)), store.service_for(ANN, name)):
+        for call in (store.append(ANN, name, replace(TURN, answer="x" * 3000)), store.require_space(ANN, name)):
             with pytest.raises(PreconditionFailed, match="start a new one"):
                 await call
         assert (await store.read(ANN, name))[0].turns == 1

@@ -16,8 +16,8 @@ from gateway.query.flow import Flow
 from gateway.query.ports import Upstreams
 from gateway.web.searxng import SearXng
 from gateway.web.source import WithWeb
-from tests.unit.gateway.asking import ASKED, said_by
-from tests.unit.gateway.fakes import LIMITS, Mesh, assert_sound, citations_of, done_of, sources_of
+from tests.unit.gateway.query.asking import ASKED, said_by
+from tests.unit.gateway.query.fakes import LIMITS, Mesh, assert_sound, citations_of, done_of, sources_of
 
 GOOD = {
     "url": "https://pumps.example/a",

@@ -1,6 +1,6 @@
 """What the fake engine writes."""
 
-from citemesh.models import byte_vocabulary as vocabulary
+from citemesh.models.tokens import byte_vocabulary as vocabulary
 from services.generation.engines import copying
 
 PROMPT = (

@@ -6,7 +6,7 @@ from contextlib import aclosing
 import pytest
 
 from citemesh.errors import InvalidInput, Overloaded, Unavailable
-from citemesh.models import byte_vocabulary as vocabulary
+from citemesh.models.tokens import byte_vocabulary as vocabulary
 from services.generation.engine import AnswerPart, Finish, SamplingOptions, Work
 from services.generation.engines.fake import FakeGenerationEngine, Faults, cut
 

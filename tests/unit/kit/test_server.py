@@ -60,12 +60,12 @@ async def test_context_travels(small: Small) -> None:
     headers |= {"x-citemesh-collections": "notes,team-*", "x-citemesh-collection": "notes", "x-citemesh-shard": "1"}
     with call_context.calling(call_context.from_headers(headers, 3.0)):
         await consume(small)
-    seen = small.servicer.seen[0]
-    assert (seen.priority, seen.subject, seen.tenant) == (2, "ann", "acme")
-    assert seen.scope == CollectionScope(("notes", "team-*"))
-    assert (seen.collection, seen.shard) == ("", ""), "what a call is addressed to concerns one hop alone"
+    context = small.servicer.seen[0]
+    assert (context.priority, context.subject, context.tenant) == (2, "ann", "acme")
+    assert context.scope == CollectionScope(("notes", "team-*"))
+    assert (context.collection, context.shard) == ("", ""), "what a call is addressed to concerns one hop alone"
     # gRPC rounds what is left up to the next of its steps.
-    assert 0 < seen.ends_at - asyncio.get_running_loop().time() <= 3.1
+    assert 0 < context.ends_at - asyncio.get_running_loop().time() <= 3.1
 
 
 async def test_leaving_the_stream_cancels_the_call(small: Small) -> None:

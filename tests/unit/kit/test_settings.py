@@ -65,8 +65,8 @@ def test_other_services_variables_are_theirs() -> None:
 @pytest.mark.parametrize("name", ["CITEMESH_KEY", "CITEMESH_TARGET"])
 def test_what_the_documentation_has_people_export_stops_no_program(name: str) -> None:
     root = Path(__file__).resolve().parents[3]
-    shown = [root / "README.md", *(root / "docs").glob("*.md"), *(root / "examples").rglob("Ask.java")]
-    assert any(name in page.read_text(encoding="utf-8") for page in shown)
+    pages = [root / "README.md", *(root / "docs").glob("*.md"), *(root / "examples").rglob("Ask.java")]
+    assert any(name in page.read_text(encoding="utf-8") for page in pages)
     refuse_unknown(Sample, {name: "cm_x"})
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from citemesh.errors import DataLoss, NotFound, PreconditionFailed
 from citemesh.models import CATALOG, Kind, prepare
-from citemesh.models import package as packages
+from citemesh.models.sources import package as packages
 
 
 def test_entries_are_complete() -> None:

@@ -9,8 +9,8 @@ from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 from citemesh.errors import DataLoss
-from citemesh.models import e5
-from citemesh.models.e5_tokenizer import Vocabulary, build_tokenizer
+from citemesh.models.conversion import e5
+from citemesh.models.conversion.e5_tokenizer import Vocabulary, build_tokenizer
 from citemesh.models.progress import silent
 from tests.unit.models.builders import HIDDEN, INNER, LAYERS, PIECES, VOCABULARY, E5File
 

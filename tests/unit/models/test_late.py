@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from citemesh.models import Kind, Pooling
-from citemesh.models.late import DIMENSION, projection_of, sample_texts, unit
+from citemesh.models.conversion.late import DIMENSION, projection_of, sample_texts, unit
 from citemesh.models.prepared import Facts
 
 

@@ -7,8 +7,8 @@ import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from citemesh.errors import PreconditionFailed
-from citemesh.models.digest import definition
-from citemesh.models.literal import frame, hidden_names, literal_tokenizer, unknown_id
+from citemesh.models.tokens.digest import definition
+from citemesh.models.tokens.literal import frame, hidden_names, literal_tokenizer, unknown_id
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz</>[]▁")
 

@@ -14,7 +14,8 @@ import pytest
 from filelock import FileLock
 
 from citemesh.errors import NotFound, PreconditionFailed, Unavailable
-from citemesh.models import Kind, directory, prepare, prepared
+from citemesh.models import Kind, prepare, prepared
+from citemesh.models.sources import directory
 from tests.unit.models.builders import generation_model
 
 preparing = importlib.import_module(

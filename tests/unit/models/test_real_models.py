@@ -99,7 +99,7 @@ def test_minilm_tells_like_from_unlike(minilm: PreparedModel) -> None:
 
 @pytest.mark.parametrize("name", ["e5", "minilm"])
 def test_late_projection_keeps_the_first_place(name: str, request: pytest.FixtureRequest) -> None:
-    from citemesh.models.late import token_vectors, unit
+    from citemesh.models.conversion.late import token_vectors, unit
     from citemesh.models.progress import silent
 
     model: PreparedModel = request.getfixturevalue(name)

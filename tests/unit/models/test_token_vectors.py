@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citemesh.models import Kind, Pooling, PreparedModel
-from citemesh.models.token_vectors import digest_of, pack, unpack
+from citemesh.models.tokens.token_vectors import digest_of, pack, unpack
 
 
 def unit(tokens: int, dimensions: int, seed: int = 0) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.reranker.blend import known, min_max, rank
-from services.reranker.engine import Candidate
+from services.reranker.blend import min_max, rank, with_lowest
+from services.reranker.engine import CandidatePassage
 
 scores = st.floats(-1e6, 1e6, width=32)
 
 
-def named(*retrieval: float | None) -> list[Candidate]:
-    return [Candidate(str(n), "text", score) for n, score in enumerate(retrieval)]
+def named(*retrieval: float | None) -> list[CandidatePassage]:
+    return [CandidatePassage(str(n), "text", score) for n, score in enumerate(retrieval)]
 
 
 def test_min_max() -> None:
@@ -20,8 +20,8 @@ def test_min_max() -> None:
 
 
 def test_the_missing_count_as_the_lowest() -> None:
-    assert known([None, 2.0, -1.0]) == [-1.0, 2.0, -1.0]
-    assert known([None, None]) is None
+    assert with_lowest([None, 2.0, -1.0]) == [-1.0, 2.0, -1.0]
+    assert with_lowest([None, None]) is None
 
 
 def test_the_weight_is_the_models_share() -> None:

@@ -4,11 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from services.reranker.cache import TokenVectors, VectorCache, text_key
+from services.reranker.token_vectors.cache import EncodedText, VectorCache, text_key
 
 
-def entry(tokens: int) -> TokenVectors:
-    return TokenVectors(np.zeros(tokens, np.int64), np.zeros(tokens, np.int64), np.zeros((tokens, 128), np.float16))
+def entry(tokens: int) -> EncodedText:
+    return EncodedText(np.zeros(tokens, np.int64), np.zeros(tokens, np.int64), np.zeros((tokens, 128), np.float16))
 
 
 def test_the_least_recently_used_goes_first() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from citemesh.errors import PreconditionFailed
 from citemesh.models.prepared import Kind, Pooling, PreparedModel
-from services.reranker.pairs import BATCH_TOKENS, together
-from tests.contract.reranker_engines import cross_encoder
+from services.reranker.engines.pairs import BATCH_TOKENS, batches_by_length
+from tests.contract.reranker.reranker_engines import cross_encoder
 
 pytestmark = pytest.mark.real
 
@@ -40,8 +40,8 @@ def test_scores_are_the_models_own(tmp_path: Path, onnx: bool, labels: list[str]
         inputs = tokenizer("Where is Paris?", text, truncation=True, max_length=128, return_tensors="pt")
         with torch.inference_mode():
             logits = model(**inputs).logits[0]
-        own = torch.sigmoid(logits[0]) if len(labels) == 1 else torch.softmax(logits, -1)[-1]
-        assert score == pytest.approx(float(own), abs=1e-4)
+        probability = torch.sigmoid(logits[0]) if len(labels) == 1 else torch.softmax(logits, -1)[-1]
+        assert score == pytest.approx(float(probability), abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -72,17 +72,17 @@ def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
     from services.reranker.engines.torch_pairs import TorchPairs
 
     with pytest.raises(PreconditionFailed, match="CITEMESH_RERANKER_MODEL"):
-        CrossEncoderEngine(lambda: prepared(tmp_path), lambda it: TorchPairs(it, 1, "cpu")).load()
+        CrossEncoderEngine(lambda: prepared(tmp_path), lambda model: TorchPairs(model, 1, "cpu")).load()
 
 
 def test_batches_are_bounded_by_their_padded_tokens() -> None:
     lengths = [3, 500, 7, 512, 4, 90, 0, *([100] * 50)]
-    batches = list(together(lengths))
+    batches = list(batches_by_length(lengths))
     assert sorted(number for batch in batches for number in batch) == list(range(len(lengths)))
     assert all(len(batch) * max(lengths[number] for number in batch) <= BATCH_TOKENS for batch in batches)
     assert len(batches) < 8
-    assert list(together([])) == []
-    assert [len(batch) for batch in together([BATCH_TOKENS + 1, BATCH_TOKENS + 1, 1])] == [1, 1, 1]
+    assert list(batches_by_length([])) == []
+    assert [len(batch) for batch in batches_by_length([BATCH_TOKENS + 1, BATCH_TOKENS + 1, 1])] == [1, 1, 1]
 
 
 def test_control_tokens_in_a_text_are_text(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.reranker.groups import groups
+from services.reranker.token_vectors.groups import groups
 
 
 @given(st.lists(st.integers(0, 20), max_size=30), st.integers(1, 40))

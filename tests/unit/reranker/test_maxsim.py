@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from services.reranker.idf import token_weights
-from services.reranker.maxsim import maxsim, nearest
+from services.reranker.token_vectors.maxsim import maxsim, nearest
+from services.reranker.token_vectors.token_weights import token_weights
 
 
 def unit(rows: int, seed: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-    made = np.random.default_rng(seed).normal(size=(rows, 16)).astype(np.float32)
-    return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), np.float32)
+    vectors = np.random.default_rng(seed).normal(size=(rows, 16)).astype(np.float32)
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
 
 
 def test_it_agrees_with_a_loop() -> None:

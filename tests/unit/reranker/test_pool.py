@@ -8,14 +8,14 @@ import pytest
 
 from citemesh.errors import DeadlineExceeded, InvalidInput, Overloaded
 from services.reranker.engine import Alive
-from services.reranker.pool import WorkPool
+from services.reranker.pool import RerankerPool
 
 
 @pytest.fixture
-async def pool() -> AsyncIterator[WorkPool]:
-    made = WorkPool(1, waiting=2)
-    yield made
-    made.close()
+async def pool() -> AsyncIterator[RerankerPool]:
+    pool = RerankerPool(1, waiting=2)
+    yield pool
+    pool.close()
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -48,13 +48,13 @@ def fails(fault: Exception) -> Callable[[Alive], None]:
     return work
 
 
-async def test_results_and_faults_come_back(pool: WorkPool) -> None:
+async def test_results_and_faults_come_back(pool: RerankerPool) -> None:
     assert await pool.run("work", lambda alive: alive(), 0, 5) is True
     with pytest.raises(InvalidInput, match="bad"):
         await pool.run("work", fails(InvalidInput("field", "bad")), 0, 5)
 
 
-async def test_the_loop_runs_on_while_work_blocks(pool: WorkPool) -> None:
+async def test_the_loop_runs_on_while_work_blocks(pool: RerankerPool) -> None:
     gate = Gate()
     task = asyncio.create_task(pool.run("work", gate, 0, 5))
     await until(gate.begun.is_set)
@@ -62,7 +62,7 @@ async def test_the_loop_runs_on_while_work_blocks(pool: WorkPool) -> None:
     assert await task == "through"
 
 
-async def test_one_too_many_is_refused(pool: WorkPool) -> None:
+async def test_one_too_many_is_refused(pool: RerankerPool) -> None:
     gate = Gate()
     tasks = [asyncio.create_task(pool.run("work", gate, 0, 5)) for _ in range(3)]
     await until(lambda: pool.waiting == 2)
@@ -73,7 +73,7 @@ async def test_one_too_many_is_refused(pool: WorkPool) -> None:
     assert await asyncio.gather(*tasks) == ["through"] * 3
 
 
-async def test_a_left_place_in_the_queue_is_free_again(pool: WorkPool) -> None:
+async def test_a_left_place_in_the_queue_is_free_again(pool: RerankerPool) -> None:
     gate, later = Gate(), Gate()
     running = asyncio.create_task(pool.run("work", gate, 0, 5))
     leaving = [asyncio.create_task(pool.run("work", later, 0, 5)) for _ in range(2)]
@@ -81,13 +81,13 @@ async def test_a_left_place_in_the_queue_is_free_again(pool: WorkPool) -> None:
     for task in leaving:
         task.cancel()
     await until(lambda: pool.waiting == 0)
-    kept = asyncio.create_task(pool.run("work", lambda alive: "kept", 0, 5))
+    behind = asyncio.create_task(pool.run("work", lambda alive: "kept", 0, 5))
     gate.open.set()
-    assert [await running, await kept] == ["through", "kept"]
+    assert [await running, await behind] == ["through", "kept"]
     assert not later.begun.is_set()
 
 
-async def test_the_deadline_ends_waiting_and_work(pool: WorkPool) -> None:
+async def test_the_deadline_ends_waiting_and_work(pool: RerankerPool) -> None:
     gate, later = Gate(), Gate()
     with pytest.raises(DeadlineExceeded, match="too slow"):
         await asyncio.gather(pool.run("too slow", gate, 0, 0.2), pool.run("too slow", later, 0, 0.05))
@@ -96,12 +96,12 @@ async def test_the_deadline_ends_waiting_and_work(pool: WorkPool) -> None:
     assert not later.begun.is_set()
 
 
-async def test_no_time_left_is_refused(pool: WorkPool) -> None:
+async def test_no_time_left_is_refused(pool: RerankerPool) -> None:
     with pytest.raises(DeadlineExceeded):
         await pool.run("work", lambda alive: 1, 0, 0.0)
 
 
-async def test_health_counts_unforeseen_faults_in_a_row(pool: WorkPool) -> None:
+async def test_health_counts_unforeseen_faults_in_a_row(pool: RerankerPool) -> None:
     for _ in range(2):
         with pytest.raises(RuntimeError):
             await pool.run("work", fails(RuntimeError("boom")), 0, 5)
@@ -113,14 +113,14 @@ async def test_health_counts_unforeseen_faults_in_a_row(pool: WorkPool) -> None:
     assert not pool.healthy
 
 
-async def test_foreseen_faults_do_not_count(pool: WorkPool) -> None:
+async def test_foreseen_faults_do_not_count(pool: RerankerPool) -> None:
     for _ in range(5):
         with pytest.raises(InvalidInput):
             await pool.run("work", fails(InvalidInput("field", "bad")), 0, 5)
     assert pool.healthy
 
 
-async def test_calls_that_left_do_not_pile_up(pool: WorkPool) -> None:
+async def test_calls_that_left_do_not_pile_up(pool: RerankerPool) -> None:
     gate = Gate()
     running = asyncio.create_task(pool.run("work", gate, 0, 5))
     await until(gate.begun.is_set)

@@ -12,11 +12,11 @@ CUTS = st.lists(st.integers(1, 9), max_size=200)
 
 def parts(text: str, cuts: list[int]) -> list[str]:
     """The text in deltas of the given lengths, the rest in one."""
-    found, at = [], 0
+    deltas, at = [], 0
     for cut in cuts:
-        found.append(text[at : at + cut])
+        deltas.append(text[at : at + cut])
         at += cut
-    return [*found, text[at:]]
+    return [*deltas, text[at:]]
 
 
 def streamed(deltas: list[str], longest: int = LONGEST_SENTENCE) -> list[Sentence]:
@@ -30,11 +30,11 @@ def texts(text: str, line_ends: bool = True) -> list[str]:
 
 @given(TEXT, CUTS, st.sampled_from([5, 20, LONGEST_SENTENCE]))
 def test_sentences_tile_the_text_however_it_arrives(text: str, cuts: list[int], longest: int) -> None:
-    whole = streamed([text], longest)
-    assert streamed(parts(text, cuts), longest) == whole
-    assert "".join(sentence.text for sentence in whole) == text
+    at_once = streamed([text], longest)
+    assert streamed(parts(text, cuts), longest) == at_once
+    assert "".join(sentence.text for sentence in at_once) == text
     at = 0
-    for sentence in whole:
+    for sentence in at_once:
         assert sentence.span.start == at < sentence.span.end
         assert len(sentence.text) <= longest
         at = sentence.span.end

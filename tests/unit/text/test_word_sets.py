@@ -25,7 +25,7 @@ def test_chinese() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("spelling", "other"),
     [
         ("1,000 people", "1000 people"),
         ("ＡＢＣ１２", "abc12"),
@@ -34,8 +34,8 @@ def test_chinese() -> None:
         ("2.50", "2.50."),
     ],
 )
-def test_spellings_of_the_same(one: str, other: str) -> None:
-    assert word_sets(one).content == word_sets(other).content
+def test_spellings_of_the_same(spelling: str, other: str) -> None:
+    assert word_sets(spelling).content == word_sets(other).content
 
 
 def test_letters_after_a_number_are_apart_and_digits_after_letters_are_not() -> None:

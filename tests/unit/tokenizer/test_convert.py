@@ -5,9 +5,9 @@ import pytest
 from citemesh.api.tokenizer.v1 import tokenizer_service_pb2 as pb
 from citemesh.errors import InvalidInput
 from services.tokenizer import convert
-from services.tokenizer.engine import Facts, Tokens
+from services.tokenizer.engine import TokenizedText, TokenizerFacts
 
-FACTS = Facts("t", "d" * 64, 100, 512, False, prefix=(1,), suffix=(2,))
+FACTS = TokenizerFacts("t", "d" * 64, 100, 512, False, prefix=(1,), suffix=(2,))
 
 
 def fault_of(check: object, *arguments: object) -> InvalidInput:
@@ -49,18 +49,21 @@ def test_sequences_are_counted() -> None:
 
 
 def test_start_and_end_tokens_count_against_the_limit() -> None:
-    tokens = Tokens([5, 6, 7], [(0, 1), (1, 2), (2, 3)], 0)
+    tokens = TokenizedText([5, 6, 7], [(0, 1), (1, 2), (2, 3)], 0)
     assert convert.framed(tokens, FACTS, True, 0) == (
-        Tokens([1, 5, 6, 7, 2], [(0, 0), (0, 1), (1, 2), (2, 3), (3, 3)], 0),
+        TokenizedText([1, 5, 6, 7, 2], [(0, 0), (0, 1), (1, 2), (2, 3), (3, 3)], 0),
         False,
     )
-    assert convert.framed(tokens, FACTS, True, 4) == (Tokens([1, 5, 6, 2], [(0, 0), (0, 1), (1, 2), (2, 2)], 0), True)
-    assert convert.framed(tokens, FACTS, False, 2) == (Tokens([5, 6], [(0, 1), (1, 2)], 0), True)
-    assert convert.framed(Tokens([5], [], 1), FACTS, False, 2) == (Tokens([5], [], 1), False)
-    assert convert.framed(Tokens([], [], 0), FACTS, True, 0) == (Tokens([1, 2], [], 0), False)
+    assert convert.framed(tokens, FACTS, True, 4) == (
+        TokenizedText([1, 5, 6, 2], [(0, 0), (0, 1), (1, 2), (2, 2)], 0),
+        True,
+    )
+    assert convert.framed(tokens, FACTS, False, 2) == (TokenizedText([5, 6], [(0, 1), (1, 2)], 0), True)
+    assert convert.framed(TokenizedText([5], [], 1), FACTS, False, 2) == (TokenizedText([5], [], 1), False)
+    assert convert.framed(TokenizedText([], [], 0), FACTS, True, 0) == (TokenizedText([1, 2], [], 0), False)
 
 
-def test_a_limit_must_leave_service_for_text() -> None:
+def test_a_limit_must_leave_space_for_text() -> None:
     assert fault_of(convert.check_specials, FACTS, True, 2).field == "max_tokens"
     convert.check_specials(FACTS, True, 3)
     convert.check_specials(FACTS, False, 1)

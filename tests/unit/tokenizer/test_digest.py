@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from citemesh.errors import PreconditionFailed
-from citemesh.models import byte_vocabulary
-from citemesh.models.digest import chat_template, tokenizer_digest
+from citemesh.models.tokens import byte_vocabulary
+from citemesh.models.tokens.digest import chat_template, tokenizer_digest
 
 DEFINITION = {"version": "1.0", "truncation": None, "model": {"vocab": {"é": 1, "b": 2}}}
 
@@ -36,8 +36,8 @@ def test_a_template_is_found_in_either_file(tmp_path: Path) -> None:
     config = directory / "tokenizer_config.json"
     config.write_text(json.dumps({"chat_template": "one"}), encoding="utf-8")
     assert chat_template(directory) == "one"
-    named = [{"name": "tools", "template": "x"}, {"name": "default", "template": "two"}]
-    config.write_text(json.dumps({"chat_template": named}), encoding="utf-8")
+    templates = [{"name": "tools", "template": "x"}, {"name": "default", "template": "two"}]
+    config.write_text(json.dumps({"chat_template": templates}), encoding="utf-8")
     assert chat_template(directory) == "two"
     (directory / "chat_template.jinja").write_text("three", encoding="utf-8")
     assert chat_template(directory) == "three"

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from citemesh.errors import DeadlineExceeded, Overloaded, Unavailable
-from services.tokenizer.engine import Tokens
+from services.tokenizer.engine import TokenizedText
 from services.tokenizer.engines.fake import FakeTokenizer
-from services.tokenizer.pool import Limits, Pool
+from services.tokenizer.pool import PoolLimits, TokenizerPool
 
 
 class GatedTokenizer(FakeTokenizer):
@@ -23,7 +23,7 @@ class GatedTokenizer(FakeTokenizer):
         self.calls: list[list[str]] = []
         self.fault: BaseException | None = None
 
-    def encode(self, texts: Sequence[str], with_spans: bool) -> list[Tokens]:
+    def encode(self, texts: Sequence[str], with_spans: bool) -> list[TokenizedText]:
         self.calls.append(list(texts))
         assert self.gate.wait(10)
         if self.fault:
@@ -32,8 +32,8 @@ class GatedTokenizer(FakeTokenizer):
 
 
 @asynccontextmanager
-async def running(limits: Limits) -> AsyncIterator[Pool]:
-    pool = Pool(limits)
+async def running(limits: PoolLimits) -> AsyncIterator[TokenizerPool]:
+    pool = TokenizerPool(limits)
     await pool.start()
     try:
         yield pool
@@ -42,8 +42,13 @@ async def running(limits: Limits) -> AsyncIterator[Pool]:
 
 
 async def encode(
-    pool: Pool, engine: FakeTokenizer, *texts: str, timeout_s: float = 10, priority: int = 0, spans: bool = False
-) -> list[Tokens]:
+    pool: TokenizerPool,
+    engine: FakeTokenizer,
+    *texts: str,
+    timeout_s: float = 10,
+    priority: int = 0,
+    spans: bool = False,
+) -> list[TokenizedText]:
     return await pool.encode(engine, texts, with_spans=spans, timeout_s=timeout_s, priority=priority)
 
 
@@ -55,7 +60,7 @@ async def until(condition: Callable[[], bool], within_s: float = 5.0) -> None:
 
 async def test_a_lone_request_is_one_step_of_its_own() -> None:
     engine = GatedTokenizer()
-    async with running(Limits()) as pool:
+    async with running(PoolLimits()) as pool:
         (tokens,) = await encode(pool, engine, "你好")
         assert tokens.ids == list("你好".encode())
         assert pool.load.steps == 1
@@ -64,21 +69,21 @@ async def test_a_lone_request_is_one_step_of_its_own() -> None:
 
 async def test_what_waits_while_workers_are_busy_is_one_batch() -> None:
     engine = GatedTokenizer()
-    async with running(Limits(threads=1)) as pool:
+    async with running(PoolLimits(threads=1)) as pool:
         engine.gate.clear()
         first = asyncio.create_task(encode(pool, engine, "first"))
         await until(lambda: len(engine.calls) == 1)
-        others = [asyncio.create_task(encode(pool, engine, f"text {number}")) for number in range(20)]
+        later = [asyncio.create_task(encode(pool, engine, f"text {number}")) for number in range(20)]
         await until(lambda: pool.load.jobs == 21)
         engine.gate.set()
-        answers = await asyncio.gather(first, *others)
+        answers = await asyncio.gather(first, *later)
         assert [bytes(tokens.ids).decode() for (tokens,) in answers] == ["first", *(f"text {n}" for n in range(20))]
         assert len(engine.calls) == 2
 
 
 async def test_requests_that_want_spans_are_batched_apart() -> None:
     engine = GatedTokenizer()
-    async with running(Limits(threads=1)) as pool:
+    async with running(PoolLimits(threads=1)) as pool:
         engine.gate.clear()
         first = asyncio.create_task(encode(pool, engine, "first"))
         await until(lambda: len(engine.calls) == 1)
@@ -93,7 +98,7 @@ async def test_requests_that_want_spans_are_batched_apart() -> None:
 
 async def test_a_full_queue_refuses_at_once_and_says_when_to_come_back() -> None:
     engine = GatedTokenizer()
-    async with running(Limits(threads=1, jobs=2)) as pool:
+    async with running(PoolLimits(threads=1, jobs=2)) as pool:
         engine.gate.clear()
         waiting = [asyncio.create_task(encode(pool, engine, "x")) for _ in range(2)]
         await until(lambda: pool.load.jobs == 2)
@@ -102,12 +107,12 @@ async def test_a_full_queue_refuses_at_once_and_says_when_to_come_back() -> None
         assert refusal.value.retry_after_s > 0
         engine.gate.set()
         await asyncio.gather(*waiting)
-        await encode(pool, engine, "now there is room")
+        await encode(pool, engine, "now there is space")
 
 
 async def test_characters_are_bounded_too_but_a_lone_text_may_be_longer() -> None:
     engine = GatedTokenizer()
-    async with running(Limits(threads=1, characters=10)) as pool:
+    async with running(PoolLimits(threads=1, characters=10)) as pool:
         await encode(pool, engine, "x" * 100)
         engine.gate.clear()
         waiting = asyncio.create_task(encode(pool, engine, "x" * 8))
@@ -120,14 +125,14 @@ async def test_characters_are_bounded_too_but_a_lone_text_may_be_longer() -> Non
 
 async def test_a_caller_that_left_is_skipped() -> None:
     engine = GatedTokenizer()
-    async with running(Limits(threads=1)) as pool:
+    async with running(PoolLimits(threads=1)) as pool:
         engine.gate.clear()
         first = asyncio.create_task(encode(pool, engine, "first"))
         await until(lambda: len(engine.calls) == 1)
-        gone = asyncio.create_task(encode(pool, engine, "gone"))
+        leaving = asyncio.create_task(encode(pool, engine, "gone"))
         await until(lambda: pool.load.jobs == 2)
-        gone.cancel()
-        await asyncio.gather(gone, return_exceptions=True)
+        leaving.cancel()
+        await asyncio.gather(leaving, return_exceptions=True)
         assert pool.load.jobs == 1
         engine.gate.set()
         await first
@@ -138,12 +143,12 @@ async def test_a_caller_that_left_is_skipped() -> None:
 
 async def test_a_long_text_stops_when_its_caller_leaves() -> None:
     engine = GatedTokenizer()
-    async with running(Limits(threads=1, step_characters=256)) as pool:
+    async with running(PoolLimits(threads=1, step_characters=256)) as pool:
         engine.gate.clear()
-        gone = asyncio.create_task(encode(pool, engine, "x" * 1_000_000))
+        leaving = asyncio.create_task(encode(pool, engine, "x" * 1_000_000))
         await until(lambda: len(engine.calls) == 1)
-        gone.cancel()
-        await asyncio.gather(gone, return_exceptions=True)
+        leaving.cancel()
+        await asyncio.gather(leaving, return_exceptions=True)
         engine.gate.set()
         await encode(pool, engine, "next")
         assert len(engine.calls) <= 3
@@ -151,7 +156,7 @@ async def test_a_long_text_stops_when_its_caller_leaves() -> None:
 
 async def test_a_deadline_that_passes_frees_the_place() -> None:
     engine = GatedTokenizer()
-    async with running(Limits(threads=1)) as pool:
+    async with running(PoolLimits(threads=1)) as pool:
         engine.gate.clear()
         with pytest.raises(DeadlineExceeded):
             await encode(pool, engine, "late", timeout_s=0.02)
@@ -162,20 +167,20 @@ async def test_a_deadline_that_passes_frees_the_place() -> None:
 async def test_long_texts_come_back_whole_and_share_the_thread() -> None:
     engine = GatedTokenizer()
     text = "天空 sky 😀 " * 500
-    async with running(Limits(threads=1, step_characters=256)) as pool:
+    async with running(PoolLimits(threads=1, step_characters=256)) as pool:
         long = asyncio.create_task(encode(pool, engine, text, "", "tail", spans=True))
         await until(lambda: len(engine.calls) > 0)
         await encode(pool, engine, "short", spans=True)
         assert not long.done()
-        whole, empty, tail = await long
-        assert whole == FakeTokenizer().encode([text], with_spans=True)[0]
-        assert empty == Tokens([], [], 0)
+        of_text, empty, tail = await long
+        assert of_text == FakeTokenizer().encode([text], with_spans=True)[0]
+        assert empty == TokenizedText([], [], 0)
         assert bytes(tail.ids) == b"tail"
 
 
 async def test_the_urgent_go_before_the_patient() -> None:
     engine = GatedTokenizer()
-    async with running(Limits(threads=1)) as pool:
+    async with running(PoolLimits(threads=1)) as pool:
         engine.gate.clear()
         first = asyncio.create_task(encode(pool, engine, "first"))
         await until(lambda: len(engine.calls) == 1)
@@ -194,7 +199,7 @@ class Panic(BaseException):
 
 async def test_a_panic_reaches_its_caller_and_the_pool_lives_on() -> None:
     engine = GatedTokenizer()
-    async with running(Limits(threads=1)) as pool:
+    async with running(PoolLimits(threads=1)) as pool:
         engine.fault = Panic()
         with pytest.raises(RuntimeError) as fault:
             await encode(pool, engine, "x")
@@ -205,7 +210,7 @@ async def test_a_panic_reaches_its_caller_and_the_pool_lives_on() -> None:
 
 
 async def test_calls_return_what_they_return() -> None:
-    async with running(Limits(threads=1)) as pool:
+    async with running(PoolLimits(threads=1)) as pool:
         assert await pool.call(lambda: 42, 1, timeout_s=5, priority=0) == 42
         with pytest.raises(ZeroDivisionError):
             await pool.call(lambda: 1 // 0, 1, timeout_s=5, priority=0)
@@ -213,7 +218,7 @@ async def test_calls_return_what_they_return() -> None:
 
 async def test_what_waits_when_the_pool_stops_is_unavailable() -> None:
     engine = GatedTokenizer()
-    pool = Pool(Limits(threads=1))
+    pool = TokenizerPool(PoolLimits(threads=1))
     with pytest.raises(Unavailable):
         await encode(pool, engine, "too early")
     await pool.start()
@@ -228,7 +233,7 @@ async def test_what_waits_when_the_pool_stops_is_unavailable() -> None:
 
 async def test_a_thousand_callers_get_their_own_answers() -> None:
     engine = FakeTokenizer()
-    async with running(Limits(threads=2, jobs=2000)) as pool:
+    async with running(PoolLimits(threads=2, jobs=2000)) as pool:
         answers = await asyncio.gather(*(encode(pool, engine, f"text {n}") for n in range(1000)))
         assert [bytes(tokens.ids).decode() for (tokens,) in answers] == [f"text {n}" for n in range(1000)]
         assert pool.load.steps < 1000

@@ -92,7 +92,7 @@ def test_filters_go_to_the_gateway(invoke: Callable[..., Result], asked_gateway:
         conditions=(MetadataCondition("n", numbers=(1.0, None)), MetadataCondition("t", any_of=("a", "b"))),
     )
     assert asked_gateway == [
-        {"query": "tea", "collection": "a", "top_k": 7, "chosen": chosen, "more_collections": ("b",)}
+        {"query": "tea", "collection": "a", "top_k": 7, "filter": chosen, "more_collections": ("b",)}
     ]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from citemesh.errors import Overloaded, Unavailable
-from citemesh.models.token_vectors import unpack
+from citemesh.models.tokens.token_vectors import unpack
 from services.retrieval.embedding.encoder import ChunkTokens, Ids
 from services.retrieval.embedding.fake import FakeEncoder
 from services.retrieval.embedding.lane import Lane

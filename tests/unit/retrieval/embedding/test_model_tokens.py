@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from citemesh.models import Kind, Pooling, PreparedModel
-from citemesh.models.token_vectors import unpack
+from citemesh.models.tokens.token_vectors import unpack
 from services.retrieval.embedding.encoder import in_context
 from services.retrieval.embedding.model_tokens import ModelTokens
 from services.retrieval.embedding.pooling import TokenPacker, embedding_of, pooled

@@ -19,7 +19,7 @@ from services.retrieval.ingestion.upload import Header, Progress, Upload
 from services.retrieval.types.chunk import Vector
 from services.retrieval.types.document import DocumentInfo
 from services.retrieval.types.query import Filter, Query
-from tests.contract.retrieval_engines import opened
+from tests.contract.retrieval.retrieval_engines import opened
 
 
 def written(cells: Sequence[Sequence[str]], delimiter: str = ",", end: str = "\r\n") -> bytes:

@@ -9,7 +9,7 @@ from citemesh.errors import CiteMeshError, InvalidInput
 from services.retrieval.ingestion import commits
 from services.retrieval.ingestion.commits import StreamCommits, groups
 from services.retrieval.types.document import NewDocument
-from tests.contract.retrieval_engines import new_document
+from tests.contract.retrieval.retrieval_engines import new_document
 
 
 class Store:

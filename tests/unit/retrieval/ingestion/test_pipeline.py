@@ -17,7 +17,7 @@ from services.retrieval.ingestion.stream import IngestionStream
 from services.retrieval.ingestion.upload import End, Header, Part
 from services.retrieval.types.chunk import Vector
 from services.retrieval.types.document import NewDocument
-from tests.contract.retrieval_engines import opened
+from tests.contract.retrieval.retrieval_engines import opened
 
 from .ingesting import Ingest
 

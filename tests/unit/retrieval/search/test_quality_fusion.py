@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.retrieval_engines import new_document, opened, search
+from tests.contract.retrieval.retrieval_engines import new_document, opened, search
 
 TOPICS = ("river", "bridge", "tax", "poem", "clock")
 

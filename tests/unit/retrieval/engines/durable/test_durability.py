@@ -19,7 +19,7 @@ from services.retrieval.engines.durable.store import schema
 from services.retrieval.engines.durable.store.tables import documents
 from services.retrieval.types.query import Filter, Mode
 from services.retrieval.types.results import FoundChunk, Results
-from tests.contract.retrieval_engines import EMBEDDING, ids_of, new_document, opened, query_for, search
+from tests.contract.retrieval.retrieval_engines import EMBEDDING, ids_of, new_document, opened, query_for, search
 
 KILLS = 20
 

@@ -9,7 +9,7 @@ from services.retrieval.engines.durable.engine import DurableEngine
 from services.retrieval.engines.durable.store.tables.postings import Postings
 from services.retrieval.search import lexical
 from services.retrieval.types.query import Filter
-from tests.contract.retrieval_engines import EMBEDDING, ids_of, new_document, search
+from tests.contract.retrieval.retrieval_engines import EMBEDDING, ids_of, new_document, search
 
 
 def _lexicon(rows: int) -> sqlite3.Connection:

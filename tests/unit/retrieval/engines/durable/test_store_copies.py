@@ -20,7 +20,7 @@ from services.retrieval.engines.durable.store import schema
 from services.retrieval.engines.durable.store.backup import manifest
 from services.retrieval.engines.durable.store.backup.restore import restore, verify
 from services.retrieval.types.collection import StoreCopy
-from tests.contract.retrieval_engines import EMBEDDING, ids_of, new_document, opened, search
+from tests.contract.retrieval.retrieval_engines import EMBEDDING, ids_of, new_document, opened, search
 
 
 async def fill(engine: RetrievalEngine) -> None:

@@ -11,7 +11,7 @@ import pytest
 from citemesh.errors import PreconditionFailed, Unavailable
 from services.retrieval.engine import RetrievalEngine
 from services.retrieval.engines.durable.engine import DurableEngine
-from tests.contract.retrieval_engines import ids_of, new_document, opened, search
+from tests.contract.retrieval.retrieval_engines import ids_of, new_document, opened, search
 
 from .test_durability import check, fill, indexed, numbers
 

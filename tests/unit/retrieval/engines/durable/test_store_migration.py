@@ -11,7 +11,7 @@ from services.retrieval.engines.durable.engine import DurableEngine
 from services.retrieval.engines.durable.store import migrate, schema
 from services.retrieval.search import lexical
 from services.retrieval.types.query import Condition, Filter
-from tests.contract.retrieval_engines import EMBEDDING, ids_of, new_document, opened, search
+from tests.contract.retrieval.retrieval_engines import EMBEDDING, ids_of, new_document, opened, search
 
 VERSION_1 = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

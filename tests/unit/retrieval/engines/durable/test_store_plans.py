@@ -9,7 +9,7 @@ import pytest
 from services.retrieval.engine import RetrievalEngine
 from services.retrieval.engines.durable.engine import DurableEngine
 from services.retrieval.types.query import Filter
-from tests.contract.retrieval_engines import new_document, opened, search
+from tests.contract.retrieval.retrieval_engines import new_document, opened, search
 
 GROWING = ("documents", "d", "chunks", "k", "vectors", "texts", "tokens")
 Step = Callable[[RetrievalEngine], Awaitable[object]]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from services.retrieval.engines.durable.store.tables import signatures
 from services.retrieval.search import near_duplicates
-from tests.contract.retrieval_engines import new_document, opened, search
+from tests.contract.retrieval.retrieval_engines import new_document, opened, search
 
 TEXT = "The tide comes in twice a day and leaves the flats bare for hours, when the waders come down to feed. "
 

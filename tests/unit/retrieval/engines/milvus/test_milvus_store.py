@@ -9,7 +9,7 @@ import pytest
 
 from citemesh.errors import DeadlineExceeded, InvalidInput, NotFound, NotSupported, PreconditionFailed, Unavailable
 from services.retrieval.types.chunk import PackedTokenVectors
-from tests.contract.retrieval_engines import EMBEDDING, OTHER, ids_of, new_document, search
+from tests.contract.retrieval.retrieval_engines import EMBEDDING, OTHER, ids_of, new_document, search
 
 pymilvus = pytest.importorskip("pymilvus")
 pytest.importorskip("milvus_lite")

@@ -1,0 +1,1 @@
+"""How calls travel: channels, time limits, headers, traces, and streams of requests."""

@@ -1,0 +1,1 @@
+"""From the files that packages carry to directories that transformers loads."""

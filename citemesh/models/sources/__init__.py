@@ -1,0 +1,1 @@
+"""Where a reference leads: a package, a directory or a hub."""

@@ -1,0 +1,1 @@
+"""Tokenizers, their digests, and token vectors as bytes."""
