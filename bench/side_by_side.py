@@ -2,7 +2,7 @@
 
 The same paragraphs and questions (XQuAD in English, HotpotQA and MuSiQue), the same embedding model, the same language
 model on the same engine, three sources a prompt, greedy decoding. CiteMesh is the whole mesh behind its sidecars, asked
-through its public door with a key. The peer (bench/peers/haystack_rag.py) is asked over HTTP. Each question is asked of
+through the gateway with a key. The peer (bench/peers/haystack_rag.py) is asked over HTTP. Each question is asked of
 all before the next, in an order drawn anew, one at a time. The peer is there twice: with as many threads as CiteMesh's
 model writes with, and with as many as there are cores; each figure of time compares with the one that is faster in it.
 
@@ -41,7 +41,7 @@ from bench.common.report import Aim, Cell, Prediction, Question, Report, Table
 from bench.common.run import run, shuffled
 from bench.common.stats import median, ratio
 from bench.reranking import data
-from bench.retrieving.service_names import fill
+from bench.retrieving.mesh_services import fill
 from bench.retrieving.sets import Document, JudgedSet, multihop, xquad
 from bench.speed import children
 from bench.speed.corpora import text_of
@@ -218,7 +218,7 @@ async def ask(sides: dict[str, Ask], asked: Sequence[Asked], seed: int) -> dict[
 
 
 def citemesh(mesh: Mesh, collection: str, spent: Spent) -> Ask:
-    """The mesh, asked through its door."""
+    """The mesh, asked through its ingress."""
 
     async def one(asked: Asked) -> Got:
         spent.begin()

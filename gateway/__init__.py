@@ -1,1 +1,1 @@
-"""The gateway: the mesh's public door, which turns a question into a cited answer."""
+"""The gateway: the mesh's public service, which turns a question into a cited answer."""

@@ -5,6 +5,7 @@ from citemesh.api.query.v1 import query_service_pb2 as pb
 from citemesh.api.query.v1 import thread_service_pb2 as thread_pb
 from citemesh.api.retrieval.v1 import retrieval_service_pb2 as search_pb
 from citemesh.client import types
+from citemesh.contract.bounds import DEFAULT_PAGE, MOST_PAGE
 from citemesh.errors import InvalidInput
 from citemesh.kit.timestamps import datetime_of, timestamp
 from gateway.threads.turn import Thread, Turn
@@ -27,7 +28,6 @@ STYLES = {
     pb.ANSWER_STYLE_LIST: "list",
     pb.ANSWER_STYLE_STEPS: "steps",
 }
-THREADS, MOST_THREADS = 100, 1000
 ROLES = {pb.TURN_ROLE_USER: "user", pb.TURN_ROLE_ASSISTANT: "assistant"}
 FINISHES = {
     "complete": pb.ANSWER_FINISH_COMPLETE,
@@ -140,9 +140,9 @@ def thread_id(text: str) -> str:
 
 def page_size(asked: int) -> int:
     """Threads of a page. Raises InvalidInput for a number out of range."""
-    if not 0 <= asked <= MOST_THREADS:
-        raise InvalidInput("page_size", f"is {asked}", f"use 1 to {MOST_THREADS}, or 0 for {THREADS}")
-    return asked or THREADS
+    if not 0 <= asked <= MOST_PAGE:
+        raise InvalidInput("page_size", f"is {asked}", f"use 1 to {MOST_PAGE}, or 0 for {DEFAULT_PAGE}")
+    return asked or DEFAULT_PAGE
 
 
 def thread(value: Thread) -> thread_pb.Thread:

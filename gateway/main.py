@@ -1,4 +1,4 @@
-"""Wires the gateway: settings, the client service, the flow, and its two ways in."""
+"""Wires the gateway: settings, clients of the services, the flow, and its gRPC and HTTP servers."""
 
 import sys
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
@@ -21,17 +21,17 @@ from gateway.query.follow_up.related import RelatesByModel, RelatesByRules
 from gateway.query.model.catalog import Models
 from gateway.query.model.structured import Structured
 from gateway.query.plan.bridge import Bridge
-from gateway.query.plan.model_planner import ByModel as PlansByModel
+from gateway.query.plan.model_planner import ModelPlanner
 from gateway.query.plan.planner import Planner, SingleShot
-from gateway.query.plan.rewriting import ByModel, ByRules
+from gateway.query.plan.rewriting import ModelRewriter, RuleRewriter
 from gateway.query.ports import Upstreams
 from gateway.rest import app as rest
 from gateway.rest.core.embedder import Embedder
-from gateway.rest.core.endpoint import Bounds
+from gateway.rest.core.endpoint import HttpBounds
 from gateway.rest.core.errors import problem
 from gateway.rest.health import Probe
-from gateway.rest.native.collections import CollectionStore
-from gateway.rest.native.documents import DocumentStore
+from gateway.rest.native.collections import CollectionsPort
+from gateway.rest.native.documents import DocumentsPort
 from gateway.rest.perplexity.later import Later
 from gateway.rest.server import HttpServer
 from gateway.service import QueryService, ThreadService
@@ -48,11 +48,11 @@ class Neighbours(AbstractAsyncContextManager[object], Probe, Protocol):
     """The other services as a whole: opened, asked for their health, closed; and where documents are."""
 
     @property
-    def documents(self) -> DocumentStore:
+    def documents(self) -> DocumentsPort:
         """Where documents are."""
 
     @property
-    def collections(self) -> CollectionStore:
+    def collections(self) -> CollectionsPort:
         """Where collections are."""
 
     @property
@@ -73,7 +73,7 @@ def assemble(settings: GatewaySettings, service_names: Upstreams, mesh: Neighbou
     jobs = JobStore(settings.threads_directory)
     later = Runner(jobs, Later(answering).answer, lambda error: problem(error).text)
     ways = rest.Ways(answering, mesh.documents, mesh.collections, mesh.retrieval, kept, mesh, later)
-    bounds = Bounds(settings.http_max_body_kib << 10, settings.http_max_upload_mib << 20, settings.http_idle_s)
+    bounds = HttpBounds(settings.http_max_body_kib << 10, settings.http_max_upload_mib << 20, settings.http_idle_s)
     app = rest.build(ways, bounds, settings.http_origins)
     http = HttpServer(app, settings.http_socket, settings.drain_s)
     stack = AsyncExitStack()
@@ -141,9 +141,9 @@ def flow_of(settings: GatewaySettings, service_names: Upstreams, threads: Thread
     planners: dict[str, Planner] = {
         "single": SingleShot(),
         "bridge": Bridge(),
-        "model": PlansByModel(structured, Bridge()),
+        "model": ModelPlanner(structured, Bridge()),
     }
-    rewriter = ByModel(structured) if settings.rewriter == "model" else ByRules()
+    rewriter = ModelRewriter(structured) if settings.rewriter == "model" else RuleRewriter()
     relater = RelatesByModel(structured) if settings.relater == "model" else RelatesByRules()
     return Flow(service_names, settings.limits, threads, planners[settings.planner], rewriter, relater)
 

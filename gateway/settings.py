@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 from citemesh.kit.settings import ServiceSettings, service_config
 from citemesh.text.scripts import SCRIPTS
 from gateway.query.limits import Limits
-from gateway.threads.bounds import Bounds
+from gateway.threads.bounds import ThreadBounds
 
 
 class GatewaySettings(ServiceSettings):
@@ -136,9 +136,9 @@ class GatewaySettings(ServiceSettings):
         return self.threads_dir or self.state_dir / "threads"
 
     @property
-    def thread_bounds(self) -> Bounds:
+    def thread_bounds(self) -> ThreadBounds:
         """How much is kept of threads."""
-        return Bounds(self.thread_turns, self.threads_per_caller, self.threads_mib << 20)
+        return ThreadBounds(self.thread_turns, self.threads_per_caller, self.threads_mib << 20)
 
     @property
     def cache_bytes(self) -> int:

@@ -20,7 +20,7 @@ from gateway.query.model.grammar import of_markers
 from gateway.query.pack.diversity import diverse
 from gateway.query.pack.packing import Packer
 from gateway.query.pack.prompt import ASK
-from gateway.query.pack.token_vectors import TokenVectors
+from gateway.query.pack.token_vectors import SourceVectors
 from gateway.query.plan.bridge import Bridge
 from gateway.query.plan.plan import first_plan, tidy
 from gateway.query.ports import Upstreams
@@ -87,7 +87,7 @@ class Answerer:
                 grammar=grammar,
             )
             claims = claims_of(await self._model.write(packed.ids, packed.digest, sampling))
-            vectors = TokenVectors.of(one.passage for one in passages)
+            vectors = SourceVectors.of(one.passage for one in passages)
             ways = await cited(claims, packed.sources, self._services.reranker, vectors)
         held = any(source.document_id == asked.document for source in packed.sources)
         return [_line(asked, claim, held, ways, at) for at, claim in enumerate(claims)]

@@ -1,4 +1,4 @@
-"""What checking costs: the steps of real answers, asked through the gateway's door."""
+"""What checking costs: the steps of real answers, asked through the gateway's ingress."""
 
 import time
 from collections.abc import Sequence

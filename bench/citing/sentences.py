@@ -15,7 +15,7 @@ from gateway.query.cite.citations import Claim
 from gateway.query.limits import Limits
 from gateway.query.pack.packing import Packer, Scored
 from gateway.query.pack.prompt import Templates
-from gateway.query.pack.token_vectors import TokenVectors
+from gateway.query.pack.token_vectors import SourceVectors
 from gateway.query.ports import Upstreams
 
 ASK = "\nBehind each sentence, write the number of the source that says it in square brackets, such as [2]."
@@ -65,7 +65,7 @@ class Citer:
             numbers = _NUMBERS.match(written)
             hints = frozenset(map(int, re.findall(r"\d+", numbers[1]))) if numbers else frozenset[int]()
             claim = Claim(Sentence(Span(0, len(said.text)), said.text), hints)
-            vectors = TokenVectors.of(passages)
+            vectors = SourceVectors.of(passages)
             ways = await cited([claim], packed.sources, self._services.reranker, vectors)
         return Judged(said, {way: one for way, [one] in ways.items()})
 

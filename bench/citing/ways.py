@@ -10,7 +10,7 @@ from gateway.query.answers.transcript import Transcript
 from gateway.query.cite.citations import Checker, Claim
 from gateway.query.flow import nowhere
 from gateway.query.generate.markers import Hint, MarkerFilter
-from gateway.query.pack.token_vectors import TokenVectors
+from gateway.query.pack.token_vectors import SourceVectors
 from gateway.query.ports import RerankerPort
 
 WAYS = ("markers", "check", "both", "two best")
@@ -31,7 +31,7 @@ class Cited:
 
 
 async def cited(
-    claims: Sequence[Claim], sources: Sequence[Source], reranker: RerankerPort, vectors: TokenVectors
+    claims: Sequence[Claim], sources: Sequence[Source], reranker: RerankerPort, vectors: SourceVectors
 ) -> dict[str, list[Cited]]:
     """Each way's citations of each sentence."""
     bare = [replace(claim, hints=frozenset()) for claim in claims]
@@ -53,7 +53,7 @@ async def checked(
     claims: Sequence[Claim],
     sources: Sequence[Source],
     reranker: RerankerPort,
-    vectors: TokenVectors,
+    vectors: SourceVectors,
     per_sentence: int = 1,
 ) -> list[Cited]:
     """What the gateway's own checker cites; at most so many a sentence beside those that the model named."""

@@ -13,7 +13,7 @@ from gateway.query.flow import nowhere
 from gateway.query.model.catalog import Models
 from gateway.query.model.structured import Structured
 from gateway.query.plan.bridge import Bridge
-from gateway.query.plan.model_planner import ByModel
+from gateway.query.plan.model_planner import ModelPlanner
 from gateway.query.plan.plan import Plan
 from gateway.query.plan.planner import Planner, SingleShot
 from gateway.query.ports import RerankerPort
@@ -56,8 +56,8 @@ def system(name: str, mesh: Mesh) -> System:
     planners: dict[str, Planner] = {
         "bridge, 2 hops": Bridge(),
         "bridge, 3 hops": Bridge(),
-        "model": ByModel(structured, Bridge()),
-        "model alone": ByModel(structured, SingleShot()),
+        "model": ModelPlanner(structured, Bridge()),
+        "model alone": ModelPlanner(structured, SingleShot()),
     }
     reranker = Mute(mesh.reranker) if name == "single, all sent" else mesh.reranker
     planner = planners.get(name, SingleShot())

@@ -32,7 +32,7 @@ async def searching_mesh(folder: Path) -> AsyncIterator[Stack]:
 
 
 def outside(stack: Stack) -> Mesh:
-    """A caller of the retrieval service's door, with the default key."""
+    """A caller of the retrieval service's ingress, with the default key."""
     return Mesh({"retrieval": stack.targets["retrieval"]}, stack.key, 120.0)
 
 

@@ -11,7 +11,7 @@ from citemesh.client import convert
 from citemesh.client.transport.caller import Caller, about_collection
 from citemesh.client.transport.request_stream import RequestStream
 from citemesh.client.types import Document, IngestProgress, Span, Upload
-from citemesh.contract.bounds import DEFAULT_COLLECTION, PART_BYTES
+from citemesh.contract.bounds import DEFAULT_COLLECTION, DEFAULT_PAGE, PART_BYTES
 from citemesh.errors import InvalidInput
 
 INGEST_TIMEOUT_S = 24 * 3600.0
@@ -57,7 +57,7 @@ class DocumentClient:
         return convert.document(answer.document), answer.text
 
     async def list(
-        self, collection: str = "", page_size: int = 100, page_token: str = "", table_id: str = ""
+        self, collection: str = "", page_size: int = DEFAULT_PAGE, page_token: str = "", table_id: str = ""
     ) -> tuple[tuple[Document, ...], str]:
         """Returns a page of documents by id, of one table if named, and the next page's token (empty at the end)."""
         request = pb.ListDocumentsRequest(

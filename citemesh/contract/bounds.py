@@ -15,6 +15,7 @@ MOST_SEARCHES = 256
 MOST_VECTOR_BYTES = 8 << 20
 """Token vectors in one message: half of what a message may be by default."""
 MOST_PAGE = 1000
+DEFAULT_PAGE = 100
 """Entries of one page of a list."""
 MOST_DELETED = 1000
 """Documents that one call deletes."""

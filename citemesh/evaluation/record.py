@@ -44,7 +44,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class EvaluationRecord:
     """A run: what it was called, how it asked, and its cases."""
 
     name: str
@@ -104,7 +104,7 @@ def _beginning(text: str) -> str:
     return line if len(line) <= SHOWN else line[:SHOWN].rstrip() + "…"
 
 
-def compared(first: Record, second: Record) -> dict[str, Difference]:
+def compared(first: EvaluationRecord, second: EvaluationRecord) -> dict[str, Difference]:
     """Each measure that both have of the same questions: the second less the first. Raises InvalidInput for none."""
     others = {one.id: one for one in second.cases}
     pairs = [(one, others[one.id]) for one in first.cases if one.id in others]
@@ -118,7 +118,7 @@ def _sides(pairs: Sequence[tuple[Case, Case]], name: str) -> tuple[list[float], 
     return ([a for a, _ in both], [b for _, b in both]) if both else None
 
 
-def to_json(record: Record, differences: Mapping[str, Difference]) -> dict[str, Any]:
+def to_json(record: EvaluationRecord, differences: Mapping[str, Difference]) -> dict[str, Any]:
     """A run as plain values."""
     return {
         "version": VERSION,
@@ -135,13 +135,13 @@ def _kept(value: dict[str, Any]) -> Case:
     return Case(**(value | lists))
 
 
-def read(path: Path) -> Record:
+def read(path: Path) -> EvaluationRecord:
     """A run that was written. Raises InvalidInput."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["version"] != VERSION:
             raise InvalidInput(str(path), f"it is of version {found['version']}", f"this reads version {VERSION}")
-        return Record(found["name"], found["asked_with"], tuple(map(_kept, found["cases"])))
+        return EvaluationRecord(found["name"], found["asked_with"], tuple(map(_kept, found["cases"])))
     except OSError as error:
         raise InvalidInput(str(path), f"it can't be read: {error.strerror}", "name a file of --json") from None
     except (ValueError, KeyError, TypeError) as error:

@@ -6,7 +6,7 @@ from html import escape
 
 from citemesh.evaluation.certainty import Difference
 from citemesh.evaluation.measures import ABOUT, QUALITY
-from citemesh.evaluation.record import Case, Record
+from citemesh.evaluation.record import Case, EvaluationRecord
 
 MOST_CASES = 500
 STYLE = """
@@ -43,7 +43,7 @@ _NOT = "not answered"
 _LESS_IS_BETTER = ("_s", "_tokens", "searches")
 
 
-def page(record: Record, differences: Mapping[str, Difference], against: str = "") -> str:
+def page(record: EvaluationRecord, differences: Mapping[str, Difference], against: str = "") -> str:
     """The page. Nothing of a question, answer or title can become markup."""
     cases = sorted(record.cases, key=badness)
     return (
@@ -86,7 +86,7 @@ def badness(case: Case) -> float:
     return sum(known) / len(known) if known else 0.0
 
 
-def _settings(record: Record) -> str:
+def _settings(record: EvaluationRecord) -> str:
     told = [f"{len(record.cases)} questions"]
     told += [f"{named(name)}: {value}" for name, value in record.asked_with.items() if value]
     told += [f"written by {', '.join(record.models())}"] if record.models() else []
@@ -94,7 +94,7 @@ def _settings(record: Record) -> str:
     return f'<p class="soft">{escape(" · ".join(told))}</p>' + (f"<p>{escape(weak)}</p>" if weak else "")
 
 
-def _figures(record: Record) -> str:
+def _figures(record: EvaluationRecord) -> str:
     rows = []
     for name, one in record.figures().items():
         bar = f'<meter min="0" max="1" value="{one.mean:.3f}">{one.mean:.2f}</meter>' if name in QUALITY else ""

@@ -14,11 +14,11 @@ from citemesh.client.types import (
     Source,
     SourcesEvent,
 )
-from citemesh.mcp.shapes import Answered, passage
+from citemesh.mcp.shapes import ToolAnswer, passage
 
 
 @dataclass(slots=True)
-class Gathered:
+class CollectedAnswer:
     """What an answer's events add up to."""
 
     text: str = ""
@@ -48,11 +48,11 @@ class Gathered:
                 self.done = event
         return ""
 
-    def answered(self, done: DoneEvent) -> Answered:
+    def answered(self, done: DoneEvent) -> ToolAnswer:
         """The answer, with the sources that it cites."""
         spans = [one.sentence for one in self.sentences if not one.supported]
         unsupported = [self.text[span.start : span.end].strip() for span in spans]
-        return Answered(
+        return ToolAnswer(
             with_markers(self.text, self.sentences),
             [passage(one) for one in self.sources if one.number in done.cited],
             [text for text in unsupported if text],

@@ -5,7 +5,7 @@ from urllib.parse import quote
 from mcp.types import Resource
 
 from citemesh.client.types import Document, Span
-from citemesh.mcp.doors import Doors
+from citemesh.mcp.clients import MeshClients
 from citemesh.mcp.shapes import ReadText
 
 TEMPLATE = "citemesh://documents/{collection}/{document_id}"
@@ -20,25 +20,25 @@ def address(collection: str, document_id: str) -> str:
     return f"citemesh://documents/{quote(collection, safe='')}/{quote(document_id, safe='')}"
 
 
-async def listed(doors: Doors) -> list[Resource]:
+async def listed(clients: MeshClients) -> list[Resource]:
     """The first documents of each collection."""
     found: list[Resource] = []
-    for collection in await doors.collections.list():
+    for collection in await clients.collections.list():
         if collection.documents and len(found) < MOST_LISTED:
-            page, _ = await doors.documents.list(collection.name, MOST_LISTED - len(found))
+            page, _ = await clients.documents.list(collection.name, MOST_LISTED - len(found))
             found += [_resource(one) for one in page]
     return found
 
 
-async def read(doors: Doors, document_id: str, collection: str, start: int, end: int | None) -> ReadText:
+async def read(clients: MeshClients, document_id: str, collection: str, start: int, end: int | None) -> ReadText:
     """A stretch of a document's text: at most MOST_CHARACTERS from `start`, and not behind `end`."""
-    document, _ = await doors.documents.get(document_id, collection, without_text=True)
+    document, _ = await clients.documents.get(document_id, collection, without_text=True)
     first = min(max(0, start), document.characters)
     last = min(first + MOST_CHARACTERS, document.characters if end is None else end, document.characters)
     last = max(first, last)
     text = ""
     if last > first:
-        _, text = await doors.documents.get(document_id, collection, Span(first, last))
+        _, text = await clients.documents.get(document_id, collection, Span(first, last))
     return ReadText(
         document.document_id,
         document.collection,
@@ -51,9 +51,9 @@ async def read(doors: Doors, document_id: str, collection: str, start: int, end:
     )
 
 
-async def whole(doors: Doors, document_id: str, collection: str) -> str:
+async def whole(clients: MeshClients, document_id: str, collection: str) -> str:
     """A document's whole text."""
-    return (await doors.documents.get(document_id, collection))[1]
+    return (await clients.documents.get(document_id, collection))[1]
 
 
 def _resource(one: Document) -> Resource:

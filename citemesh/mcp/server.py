@@ -13,9 +13,9 @@ from pydantic import Field
 from citemesh.client.types import Question
 from citemesh.errors import CiteMeshError, NotFound
 from citemesh.mcp import documents
-from citemesh.mcp.answer import Gathered
-from citemesh.mcp.doors import Doors
-from citemesh.mcp.shapes import Answered, FoundPassages, KnownCollections, ReadText, known, passage
+from citemesh.mcp.answer import CollectedAnswer
+from citemesh.mcp.clients import MeshClients
+from citemesh.mcp.shapes import FoundPassages, KnownCollections, ReadText, ToolAnswer, known, passage
 
 INSTRUCTIONS = (
     "Answers questions over the user's own documents. `ask` writes an answer whose sentences end in [n] markers that "
@@ -39,24 +39,24 @@ Mode = Annotated[
 class ToolServer(MCPServer[Any]):
     """Documents are listed as they are now, not as they were when the server began."""
 
-    def __init__(self, doors: Doors, version: str = "") -> None:
+    def __init__(self, clients: MeshClients, version: str = "") -> None:
         super().__init__("citemesh", title="CiteMesh", instructions=INSTRUCTIONS, version=version, log_level="WARNING")
-        self._doors = doors
+        self._clients = clients
 
     async def list_resources(self) -> list[Resource]:
         """Documents of all collections."""
         with _told(ResourceError):
-            return await documents.listed(self._doors)
+            return await documents.listed(self._clients)
 
 
-def build(doors: Doors, timeout_s: float, version: str = "") -> MCPServer[Any]:
-    """The server over the doors of a mesh.
+def build(clients: MeshClients, timeout_s: float, version: str = "") -> MCPServer[Any]:
+    """The server over the clients of a mesh.
 
     Args:
         timeout_s: longest time that an answer may take.
     """
-    server = ToolServer(doors, version)
-    tools = Tools(doors, timeout_s)
+    server = ToolServer(clients, version)
+    tools = Tools(clients, timeout_s)
     for tool in (tools.search, tools.ask, tools.list_collections, tools.read_document):
         server.add_tool(tool, annotations=READ_ONLY)
 
@@ -64,7 +64,7 @@ def build(doors: Doors, timeout_s: float, version: str = "") -> MCPServer[Any]:
     async def document(collection: str, document_id: str) -> str:
         """The text of a document."""
         with _told(ResourceError):
-            return await documents.whole(doors, document_id, collection)
+            return await documents.whole(clients, document_id, collection)
 
     return server
 
@@ -72,8 +72,8 @@ def build(doors: Doors, timeout_s: float, version: str = "") -> MCPServer[Any]:
 class Tools:
     """What an assistant can call. It reads the names, the descriptions of arguments and the docstrings."""
 
-    def __init__(self, doors: Doors, timeout_s: float) -> None:
-        self._doors = doors
+    def __init__(self, clients: MeshClients, timeout_s: float) -> None:
+        self._clients = clients
         self._timeout_s = timeout_s
 
     async def search(
@@ -85,7 +85,7 @@ class Tools:
     ) -> FoundPassages:
         """Find passages in the user's documents, best first."""
         with _told(ToolError):
-            found = await self._doors.query.search(query, collection, top_k, source_types or [])
+            found = await self._clients.query.search(query, collection, top_k, source_types or [])
         return FoundPassages([passage(one) for one in found])
 
     async def ask(
@@ -96,18 +96,18 @@ class Tools:
         mode: Mode = "",
         source_types: Kinds = None,
         answer_language: Annotated[str, Field(description="ISO 639-1 code; the question's own where left out.")] = "",
-    ) -> Answered:
+    ) -> ToolAnswer:
         """Answer a question from the user's documents; each sentence ends in the numbers of what supports it."""
         asked = Question(
             question, collection, mode, source_types=tuple(source_types or ()), answer_language=answer_language
         )
         with _told(ToolError):
-            return await _answer(self._doors, asked, self._timeout_s, context)
+            return await _answer(self._clients, asked, self._timeout_s, context)
 
     async def list_collections(self) -> KnownCollections:
         """List the collections of documents that can be searched."""
         with _told(ToolError):
-            return KnownCollections([known(one) for one in await self._doors.collections.list()])
+            return KnownCollections([known(one) for one in await self._clients.collections.list()])
 
     async def read_document(
         self,
@@ -118,12 +118,12 @@ class Tools:
     ) -> ReadText:
         """Read a document's text, or a stretch of it; long texts come in parts of 20,000 characters."""
         with _told(ToolError):
-            return await documents.read(self._doors, document_id, collection, start, end)
+            return await documents.read(self._clients, document_id, collection, start, end)
 
 
-async def _answer(doors: Doors, asked: Question, timeout_s: float, context: Context[Any, Any]) -> Answered:
-    gathered, steps = Gathered(), 0
-    async with aclosing(doors.query.ask(asked, timeout_s)) as events:  # type: ignore[type-var]  # an async generator
+async def _answer(clients: MeshClients, asked: Question, timeout_s: float, context: Context[Any, Any]) -> ToolAnswer:
+    gathered, steps = CollectedAnswer(), 0
+    async with aclosing(clients.query.ask(asked, timeout_s)) as events:  # type: ignore[type-var]  # an async generator
         async for event in events:
             if note := gathered.take(event):
                 steps += 1

@@ -29,7 +29,7 @@ class FoundPassages:
 
 
 @dataclass(frozen=True)
-class Answered:
+class ToolAnswer:
     """An answer: its text has [n] markers that name sources by number. unsupported: sentences that nothing supports."""
 
     answer: str

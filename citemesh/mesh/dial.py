@@ -24,18 +24,18 @@ def dial_targets(
     return {name: f"unix:{placement.app_socket(name)}" for name in service.calls}
 
 
-def _door(service: Service, placement: Placement, topology: Topology) -> str:
+def _ingress_of(service: Service, placement: Placement, topology: Topology) -> str:
     caller = next((other for other in topology.services if service.name in other.calls), None)
     return placement.egress(caller) if service.sharded and caller else placement.ingress(service)
 
 
 def ingress_targets(placement: Placement, mesh: bool = True, topology: Topology | None = None) -> dict[str, str]:
-    """Every service's own door, name to gRPC target: for callers outside the mesh, who need a key.
+    """Every service's own ingress, name to gRPC target: for callers outside the mesh, who need a key.
 
-    Where replicas share out what they keep, the door is the egress of a sidecar that tells them apart; it asks for no
+    Where replicas share out what they keep, that is the egress of a sidecar that tells them apart; it asks for no
     key, and the replica that it finds does.
     """
     topology = topology or load_topology()
     if mesh:
-        return {service.name: _door(service, placement, topology) for service in topology.services}
+        return {service.name: _ingress_of(service, placement, topology) for service in topology.services}
     return {name: f"unix:{placement.app_socket(name)}" for name in topology.service_names()}

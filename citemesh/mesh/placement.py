@@ -39,7 +39,7 @@ class Placement:
     ingress_host: str = ""
     """Where others reach the sidecars, if not at `host`: an address of a pod, behind network policies."""
     origins: tuple[str, ...] = ()
-    """Web origins whose pages may call the public door (CORS), each as a browser sends it."""
+    """Web origins whose pages may call the public ingress (CORS), each as a browser sends it."""
 
     def __post_init__(self) -> None:
         _require_loopback(self.host)
@@ -70,7 +70,7 @@ class Placement:
         return f"{self.host}:{self.port(service.ports.egress)}"
 
     @property
-    def door_host(self) -> str:
+    def listening_host(self) -> str:
         """What the ingress listens on."""
         return self.ingress_host or self.host
 

@@ -60,7 +60,7 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServiceLimits:
     """Bounds of one service, enforced by its sidecar."""
 
     max_message_bytes: int
@@ -74,7 +74,7 @@ class Limits:
     unary_timeout_s: float
     stream_timeout_s: float
     rate_per_s: int
-    """Calls a second over the door, with as many again as burst; 0: no such limit."""
+    """Calls a second over the ingress, with as many again as burst; 0: no such limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +92,14 @@ class Service:
     name: str
     package: str
     public: bool
-    """The door: callers are outsiders, so what they say about themselves is not believed."""
+    """The public ingress: callers are outsiders, so what they say about themselves is not believed."""
     http: bool
     """The app also answers HTTP/1.1 on its own socket."""
     ports: Ports
     replicas: int
     calls: tuple[str, ...]
     policies: tuple[str, ...]
-    limits: Limits
+    limits: ServiceLimits
     methods: tuple[Method, ...]
     shard_by: str = ""
     """Header by whose value the replicas share out what they keep; empty: they are all alike."""
@@ -164,13 +164,17 @@ class Topology:
         return tuple(service.name for service in self.sidecars())
 
 
+PACKAGED = Path(__file__).parent / "packaged"
+"""Where a wheel carries `deploy/mesh.yaml` and `policies/dist`, for an installation without a checkout."""
+
+
 def default_path() -> Path:
-    """`deploy/mesh.yaml` of the checkout, or of the working directory where only a wheel is installed.
+    """`deploy/mesh.yaml` of the checkout, of the working directory, or the one that the wheel carries.
 
     Raises:
-        PreconditionFailed: neither has one.
+        PreconditionFailed: none of them has one.
     """
-    for root in (Path(__file__).resolve().parents[2], Path()):
+    for root in (Path(__file__).resolve().parents[2], Path(), PACKAGED):
         path = root / "deploy" / "mesh.yaml"
         if path.is_file():
             return path
@@ -247,12 +251,12 @@ def _ports(node: Node) -> Ports:
     return Ports(fields["ingress"].integer(0, 9_999), fields["egress"].integer(0, 9_999))
 
 
-def _limits(defaults: Node, own: Node | None) -> Limits:
+def _limits(defaults: Node, own: Node | None) -> ServiceLimits:
     required = ["max_message_bytes", "max_concurrent", "buffer_bytes", "unary_timeout_s", "stream_timeout_s"]
     fields = defaults.fields(required, ["rate_per_s"])
     if own is not None:
         fields = fields | own.fields([], [*required, "rate_per_s"])
-    return Limits(
+    return ServiceLimits(
         max_message_bytes=fields["max_message_bytes"].integer(1_024, _GIB),
         max_concurrent=fields["max_concurrent"].integer(1, 100_000),
         # HTTP/2 windows may not be below 65,535 bytes nor above 2^31 - 1 (RFC 9113, 6.9.1-2); the
@@ -264,7 +268,7 @@ def _limits(defaults: Node, own: Node | None) -> Limits:
     )
 
 
-def _methods(node: Node, package: str, limits: Limits) -> tuple[Method, ...]:
+def _methods(node: Node, package: str, limits: ServiceLimits) -> tuple[Method, ...]:
     methods: list[Method] = []
     for service, rpcs in node.entries().items():
         Node(service, rpcs.path).text(_PROTO_NAME, "a proto service name such as TokenizerService")
@@ -274,7 +278,7 @@ def _methods(node: Node, package: str, limits: Limits) -> tuple[Method, ...]:
     return tuple(methods)
 
 
-def _method(service: str, name: str, node: Node, limits: Limits) -> Method:
+def _method(service: str, name: str, node: Node, limits: ServiceLimits) -> Method:
     Node(name, node.path).text(_PROTO_NAME, "an RPC name such as Encode")
     fields = node.fields(["kind"], ["timeout_s", "each_replica"])
     kind: MethodKind = "stream"

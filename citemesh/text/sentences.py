@@ -23,6 +23,9 @@ _MARKS = rf".!?…؟۔।{_WIDE[:-1]}"
 _LINE_END = r"\n"
 _PROSE_END = r"\n(?=[ \t]*(?:\n|[-*+•#|>]|```|\d{1,3}[.)]\s))"
 """A blank line, or the start of a list item, heading, table row or code fence."""
+_AHEAD = 16
+"""Characters after a line end that say whether it ends a sentence, at most; a few more than it takes."""
+_LONGEST_ABBREVIATION = 32
 _WORD = re.compile(r"[^\s(\[\"'“‘]+$")
 _INITIALS = re.compile(r"^(?:[A-Za-z]\.)*[A-Za-z]$")
 _SOFT = re.compile(r"[\s,;，、；：]")
@@ -96,19 +99,21 @@ class SentenceSplitter:
         return self._forced_end(start) if len(self._text) > start + self._longest else None
 
     def _natural_end(self, start: int) -> int | None:
-        """Returns the first sure end, or None; remembers how far the text was searched."""
-        for mark in self._pattern.finditer(self._text, self._scanned):
-            if mark.start() > start + self._longest:
-                return None
+        """Returns the first sure end, or None; remembers how far the text was searched.
+
+        Looks a little farther than the longest sentence: what ends later is cut all the same.
+        """
+        far = min(len(self._text), start + self._longest + _AHEAD)
+        for mark in self._pattern.finditer(self._text, self._scanned, far):
             if not self._text[start : mark.start()].strip():
                 continue
-            after = _skip_space(self._text, mark.end())
+            after = _skip_space(self._text, mark.end(), far)
             if after == len(self._text):
                 self._scanned = mark.start()
                 return None
             if _ends_sentence(self._text, start, mark, after):
                 return after
-        self._scanned = len(self._text)
+        self._scanned = far
         return None
 
     def _forced_end(self, start: int) -> int:
@@ -139,8 +144,8 @@ def _trimmed(sentence: Sentence) -> tuple[int, int]:
     return start, sentence.span.start + len(sentence.text.rstrip())
 
 
-def _skip_space(text: str, at: int) -> int:
-    while at < len(text) and text[at].isspace():
+def _skip_space(text: str, at: int, far: int) -> int:
+    while at < far and text[at].isspace():
         at += 1
     return at
 
@@ -154,14 +159,16 @@ def _ends_sentence(text: str, start: int, mark: re.Match[str], after: int) -> bo
         return punctuation[0] in "!?…" and written_without_spaces(following)
     if text.count("\n", mark.end(), after) > 1:
         return True
-    abbreviated = punctuation == "." and _abbreviates(text[start : mark.start()], following)
-    return not following.islower() and not abbreviated
+    return not following.islower() and not (punctuation == "." and _abbreviates(text, start, mark.start(), following))
 
 
-def _abbreviates(before: str, following: str) -> bool:
-    """Says whether a full stop after this text belongs to an abbreviation, an initial or a list number."""
-    word = match.group() if (match := _WORD.search(before)) else ""
-    if word == before.strip() and (word.isdigit() or len(word) == 1):
+def _abbreviates(text: str, start: int, stop: int, following: str) -> bool:
+    """Says whether a full stop belongs to an abbreviation, an initial or the number of a list's item."""
+    match = _WORD.search(text, max(start, stop - _LONGEST_ABBREVIATION), stop)
+    if match is None:
+        return False
+    word = match.group()
+    if (word.isdigit() or len(word) == 1) and not text[start : match.start()].strip():
         return True
     lower = word.lower()
     if lower in _ABBREVIATIONS or (word[:1].isupper() and _INITIALS.match(word) is not None):

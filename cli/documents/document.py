@@ -14,7 +14,7 @@ from rich.text import Text
 
 from citemesh.client.mesh import Mesh
 from citemesh.client.types import Document, Span
-from citemesh.contract.bounds import MOST_DELETED, MOST_PAGE
+from citemesh.contract.bounds import DEFAULT_PAGE, MOST_DELETED, MOST_PAGE
 from cli.terminal.connect import connect_documents, connection_options, json_option, reporting, run
 from cli.terminal.options import collection_option
 from cli.terminal.terminal import console, printable
@@ -30,7 +30,7 @@ def document() -> None:
 @document.command("list")
 @_kept_in
 @click.option("--table", "table_id", default="", help="Only the rows of the table of this id.")
-@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="Most to show.")
+@click.option("--limit", type=click.IntRange(1), default=DEFAULT_PAGE, show_default=True, help="Most to show.")
 @connection_options
 @json_option
 @reporting

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from watchfiles import awatch
 
-from cli.documents.walk import Found, files
+from cli.documents.walk import FoundFile, files
 
 _STEP_MS = 100
 _DEBOUNCE_MS = 400
@@ -25,7 +25,7 @@ _SET_UP_S = 2.0
 class Seen:
     """A file as a look found it; its stamp (time, size, inode) changes whenever the file does."""
 
-    found: Found
+    found: FoundFile
     stamp: tuple[int, int, int]
 
 
@@ -34,7 +34,7 @@ Look = Mapping[str, Seen]
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class FolderDifference:
     """Files that are new or changed, and those that are gone, by uri."""
 
     changed: tuple[Seen, ...]
@@ -49,10 +49,10 @@ def look(paths: Sequence[Path], here: Path | None = None) -> Look:
     return {seen.found.uri: seen for found in files(paths, here) if (seen := _seen(found)) is not None}
 
 
-def difference(before: Look, now: Look) -> Difference:
+def difference(before: Look, now: Look) -> FolderDifference:
     """What became of the files since."""
     changed = tuple(seen for uri, seen in now.items() if uri not in before or before[uri].stamp != seen.stamp)
-    return Difference(changed, gone_from((uri for uri, seen in before.items() if not seen.found.closed), now))
+    return FolderDifference(changed, gone_from((uri for uri, seen in before.items() if not seen.found.closed), now))
 
 
 def gone_from(uris: Iterable[str], now: Look) -> tuple[str, ...]:
@@ -61,10 +61,10 @@ def gone_from(uris: Iterable[str], now: Look) -> tuple[str, ...]:
     return tuple(uri for uri in uris if uri not in now and not uri.startswith(closed))
 
 
-def settled(first: Difference, then: Look) -> Difference:
+def settled(first: FolderDifference, then: Look) -> FolderDifference:
     """Of a difference what a later look still shows just so: neither half written nor on its way to another name."""
     changed = tuple(seen for seen in first.changed if then.get(seen.found.uri) == seen)
-    return Difference(changed, gone_from(first.gone, then))
+    return FolderDifference(changed, gone_from(first.gone, then))
 
 
 class Changed(asyncio.Event):
@@ -134,7 +134,7 @@ async def _watch(paths: Sequence[Path], recursive: bool, changed: Changed) -> No
         changed.set()
 
 
-def _seen(found: Found) -> Seen | None:
+def _seen(found: FoundFile) -> Seen | None:
     try:
         stat = found.path.stat()
     except OSError:

@@ -12,7 +12,7 @@ import click
 
 from citemesh.client.mesh import Mesh
 from citemesh.errors import InvalidInput
-from cli.documents.ingestion_run import Intake
+from cli.documents.ingestion_run import IngestionRun
 from cli.documents.ingestion_view import summarise, view_of
 from cli.documents.journal import Journal
 from cli.documents.walk import KINDS, require, walk
@@ -76,10 +76,10 @@ def ingest(
         return run(_watch(options, connected, _journal(settings, options, target), as_json))
     if delete:
         raise InvalidInput("--delete", "it needs --watch", "`citemesh document delete ID` deletes single documents")
-    return run(follow(connected(), Intake.of(walk(paths), collection, replace), as_json))
+    return run(follow(connected(), IngestionRun.of(walk(paths), collection, replace), as_json))
 
 
-async def follow(mesh: Mesh, intake: Intake, as_json: bool = False) -> int:
+async def follow(mesh: Mesh, intake: IngestionRun, as_json: bool = False) -> int:
     """Run an intake with its progress shown; answers the exit status."""
     out, started = console(), time.monotonic()
     async with mesh:

@@ -12,7 +12,7 @@ from citemesh.client.mesh import Mesh
 from citemesh.client.types import IngestProgress, Upload
 from citemesh.contract.bounds import MOST_DOCUMENT_MIB
 from citemesh.errors import Retryable
-from cli.documents.walk import Found
+from cli.documents.walk import FoundFile
 
 MAX_BYTES = MOST_DOCUMENT_MIB << 20
 """The retrieval service's own default; a larger file isn't even read."""
@@ -26,7 +26,7 @@ ENDS = frozenset({"committed", "unchanged", "failed"})
 class Item:
     """A file and how far it is."""
 
-    found: Found
+    found: FoundFile
     size: int
     state: str = "waiting"
     """waiting, sent, or one of `IngestProgress.state`."""
@@ -67,7 +67,7 @@ class Item:
 
 
 @dataclass(slots=True)
-class Intake:
+class IngestionRun:
     """One ingestion of many files."""
 
     items: list[Item]
@@ -78,7 +78,7 @@ class Intake:
     """Called after every change of an item."""
 
     @classmethod
-    def of(cls, files: Sequence[Found], collection: str = "", replace: bool = False) -> Intake:
+    def of(cls, files: Sequence[FoundFile], collection: str = "", replace: bool = False) -> IngestionRun:
         """An ingestion of files found."""
         return cls([Item(file, _size(file)) for file in files], collection, replace)
 
@@ -158,7 +158,7 @@ def _read(item: Item) -> bytes | None:
         return None
 
 
-def _size(file: Found) -> int:
+def _size(file: FoundFile) -> int:
     try:
         return file.path.stat().st_size
     except OSError:

@@ -18,7 +18,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFile:
     """A file to ingest."""
 
     path: Path
@@ -29,7 +29,7 @@ class Found:
     """It is a folder that can't be read, and stands for all that is in it."""
 
 
-def walk(paths: Sequence[Path], here: Path | None = None) -> list[Found]:
+def walk(paths: Sequence[Path], here: Path | None = None) -> list[FoundFile]:
     """The files of the paths, each once, in order. A file that is named is taken whatever it is called.
 
     In folders hidden files and folders are passed over, what editors leave beside a file that is open, and so is
@@ -53,21 +53,21 @@ def require(paths: Sequence[Path]) -> None:
             raise InvalidInput("PATH", f"{path} is not there", "name files or folders that exist")
 
 
-def files(paths: Sequence[Path], here: Path | None = None) -> list[Found]:
+def files(paths: Sequence[Path], here: Path | None = None) -> list[FoundFile]:
     """The files of the paths as `walk` finds them, and folders that can't be read; what isn't there has none."""
     here = (here or Path()).resolve()
-    found: dict[str, Found] = {}
+    found: dict[str, FoundFile] = {}
     for path in paths:
         for real, file in _files(path, here):
             found.setdefault(real, file)
     return list(found.values())
 
 
-def _files(path: Path, here: Path) -> Iterator[tuple[str, Found]]:
+def _files(path: Path, here: Path) -> Iterator[tuple[str, FoundFile]]:
     """Each file under its real path. What is the same for a whole folder is found out once: there may be very many."""
     if not path.is_dir():
         if path.exists():
-            yield os.path.realpath(path), Found(path, _uri(path, path, here))
+            yield os.path.realpath(path), FoundFile(path, _uri(path, path, here))
         return
     closed: list[Path] = []
     for folder, folders, names in os.walk(path, onerror=lambda error: closed.extend(_closed(error))):
@@ -77,9 +77,9 @@ def _files(path: Path, here: Path) -> Iterator[tuple[str, Found]]:
             file = os.path.join(folder, name)
             if os.path.isfile(file):
                 whole = os.path.realpath(file) if os.path.islink(file) else os.path.join(real, name)
-                yield whole, Found(Path(file), _spelt(name if uri == "." else f"{uri}/{name}"))
+                yield whole, FoundFile(Path(file), _spelt(name if uri == "." else f"{uri}/{name}"))
     for unread in closed:
-        yield os.path.realpath(unread), Found(unread, _uri(unread, path, here), closed=True)
+        yield os.path.realpath(unread), FoundFile(unread, _uri(unread, path, here), closed=True)
 
 
 def _closed(error: OSError) -> Iterator[Path]:

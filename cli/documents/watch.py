@@ -12,8 +12,8 @@ from pathlib import Path
 from citemesh.client.mesh import Mesh
 from citemesh.contract.bounds import MOST_DELETED
 from citemesh.errors import CiteMeshError, DeadlineExceeded, PreconditionFailed, Retryable
-from cli.documents.folder import Changed, Difference, Roots, Seen, difference, gone_from, look, settled, watching
-from cli.documents.ingestion_run import ENDS, Intake, Item, path_id
+from cli.documents.folder import Changed, FolderDifference, Roots, Seen, difference, gone_from, look, settled, watching
+from cli.documents.ingestion_run import ENDS, IngestionRun, Item, path_id
 from cli.documents.journal import Journal
 from cli.documents.watch_view import WatchView
 
@@ -82,10 +82,10 @@ class Watch:
         finally:
             self._write_journal(at_once=True)
 
-    async def _first(self) -> Difference:
+    async def _first(self) -> FolderDifference:
         """Everything that is there, and what an earlier run took in and is gone."""
         now = await asyncio.to_thread(look, self.options.paths)
-        return Difference(tuple(now.values()), gone_from(sorted(self._left), now))
+        return FolderDifference(tuple(now.values()), gone_from(sorted(self._left), now))
 
     async def _follow(self, roots: Roots, changed: Changed) -> None:
         """Pass changes on until a folder itself is away."""
@@ -110,7 +110,7 @@ class Watch:
                 async with asyncio.timeout(POLL_S):
                     await changed.wait()
 
-    async def _settle(self, found: Difference, roots: Roots, changed: Changed) -> None:
+    async def _settle(self, found: FolderDifference, roots: Roots, changed: Changed) -> None:
         await asyncio.sleep(QUIET_S)
         now = await asyncio.to_thread(look, self.options.paths)
         if roots.away():
@@ -127,11 +127,11 @@ class Watch:
             await asyncio.sleep(POLL_S)
         self.view.folder_back()
 
-    async def _pass_on(self, found: Difference) -> None:
+    async def _pass_on(self, found: FolderDifference) -> None:
         """Take in and delete; where the mesh is away, go on when it is back."""
         if not found:
             return
-        intake = Intake.of([seen.found for seen in found.changed], self.options.collection, replace=True)
+        intake = IngestionRun.of([seen.found for seen in found.changed], self.options.collection, replace=True)
         gone = list(found.gone) if self.options.delete else []
 
         async def work(mesh: Mesh) -> None:
@@ -144,7 +144,7 @@ class Watch:
         self._forget(found.gone)
         self._write_journal()
 
-    async def _take_in(self, mesh: Mesh, intake: Intake) -> None:
+    async def _take_in(self, mesh: Mesh, intake: IngestionRun) -> None:
         waiting = [item for item in intake.items if item.state not in ENDS]
         if not waiting:
             return

@@ -150,9 +150,9 @@ class Keyring:
 
 
 def user_methods(topology: Topology) -> tuple[str, ...]:
-    """What a person's key may call: the public door, documents and collections, and reflection for tools."""
-    doors = [service for service in topology.services if service.public or service.name == "retrieval"]
-    return (*_patterns(doors), *REST, *_REFLECTION)
+    """What a person's key may call: the public ingress, documents and collections, and reflection for tools."""
+    callable_services = [service for service in topology.services if service.public or service.name == "retrieval"]
+    return (*_patterns(callable_services), *REST, *_REFLECTION)
 
 
 def service_methods(topology: Topology, service: Service) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from cli.local_mesh.keys import Keyring
 
 SIDECAR = "-sidecar"
 _HTTP_OFFSET = 1
-"""Only a sidecar puts gRPC and HTTP on one port; without one, HTTP has the port after the door's."""
+"""Only a sidecar puts gRPC and HTTP on one port; without one, HTTP has the port after the ingress's."""
 _ENGINES = ("tokenizer", "retrieval", "generation", "reranker")
 LARGE_PAGES = "glibc.malloc.hugetlb=1"
 
@@ -42,7 +42,7 @@ class StackOptions:
     start_s: float = 600.0
     """Within which everything must be healthy."""
     origins: tuple[str, ...] = ()
-    """Web origins whose pages may call the door."""
+    """Web origins whose pages may call the public ingress."""
 
 
 class Layout:
@@ -81,7 +81,7 @@ class Layout:
         return self.log_dir / f"{program}.log"
 
     def app_address(self, service_name: str) -> str:
-        """gRPC address that an app listens on: its socket; without sidecars the gateway has the door's port itself."""
+        """gRPC address that an app listens on: its socket; without sidecars the gateway has the public port itself."""
         if service_name == "gateway" and not self.options.mesh:
             return f"{self.placement.host}:{self.placement.port(0)}"
         return f"unix:{self.placement.app_socket(service_name)}"

@@ -148,7 +148,7 @@ class Stack:
         self._supervisor.kill_all()
 
     async def stop(self) -> None:
-        """Close the door, let calls in flight end, stop everything."""
+        """Stop accepting calls, let those in flight end, stop everything."""
         if self.started:
             remove_note(self.options.state_dir)
         if self.started and self.options.mesh:

@@ -18,7 +18,7 @@ from citemesh.contract.bounds import MOST_HOPS
 from citemesh.evaluation import questions, record, report
 from citemesh.evaluation.certainty import Difference
 from citemesh.evaluation.questions import Asked
-from citemesh.evaluation.record import Record
+from citemesh.evaluation.record import EvaluationRecord
 from citemesh.evaluation.run import Judged, evaluate
 from cli.terminal.connect import connect, connection_options, reporting, run, settings_for
 from cli.terminal.options import collections_option, filter_options
@@ -95,7 +95,9 @@ def eval(
 class _Output:
     """Where a run's figures go."""
 
-    def __init__(self, name: str, before: Record | None, json_file: Path | None, html_file: Path | None) -> None:
+    def __init__(
+        self, name: str, before: EvaluationRecord | None, json_file: Path | None, html_file: Path | None
+    ) -> None:
         self._name = name
         self._before = before
         self._json_file = json_file
@@ -103,7 +105,7 @@ class _Output:
 
     def write(self, judged: Sequence[Judged], asked_with: Mapping[str, Any]) -> None:
         """Prints the figures and writes the files."""
-        made = Record(self._name, asked_with, tuple(map(record.case, judged)))
+        made = EvaluationRecord(self._name, asked_with, tuple(map(record.case, judged)))
         differences = record.compared(self._before, made) if self._before else {}
         if self._json_file:
             told = json.dumps(record.to_json(made, differences), ensure_ascii=False, indent=1)
@@ -114,7 +116,7 @@ class _Output:
         show(made, differences)
 
 
-def show(made: Record, differences: Mapping[str, Difference]) -> None:
+def show(made: EvaluationRecord, differences: Mapping[str, Difference]) -> None:
     """Print the figures of a run, and what differs from the run before."""
     table = Table("measure", "mean", "95 %", "questions", *(["difference", "p"] if differences else []), box=None)
     for name, one in made.figures().items():

@@ -17,7 +17,7 @@ from cli.terminal.connect import connect, connection_options, reporting, run, se
 
 @click.command()
 @click.option("--http", metavar="HOST:PORT", help="Serve over HTTP on a loopback address instead of standard input.")
-@click.option("--documents-target", help="gRPC address of retrieval's door; the running mesh's when left out.")
+@click.option("--documents-target", help="gRPC address of retrieval's ingress; the running mesh's when left out.")
 @connection_options
 @reporting
 def mcp(
@@ -61,12 +61,12 @@ def loopback(address: str) -> tuple[str, int]:
 
 def _server(gateway: Mesh, retrieval: Mesh, timeout_s: float) -> Any:
     try:
-        from citemesh.mcp.doors import Doors
+        from citemesh.mcp.clients import MeshClients
         from citemesh.mcp.server import build
     except ModuleNotFoundError as error:
         remedy = "pip install 'citemesh[mcp]'"
         raise PreconditionFailed("PACKAGE_MISSING", f"the package {error.name} is not installed", remedy) from None
-    return build(Doors(gateway, retrieval), timeout_s, _version())
+    return build(MeshClients(gateway, retrieval), timeout_s, _version())
 
 
 def _version() -> str:

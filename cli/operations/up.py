@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from citemesh.errors import CiteMeshError, NotFound
-from cli.documents.ingestion_run import Intake
-from cli.documents.walk import Found, walk
+from cli.documents.ingestion_run import IngestionRun
+from cli.documents.walk import FoundFile, walk
 from cli.local_mesh.layout import Layout, StackOptions
 from cli.local_mesh.stack import Stack
 from cli.operations import checks
@@ -29,7 +29,9 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @click.command()
 @click.option("--mesh/--no-mesh", default=True, help="Run a sidecar beside each app (default), or none, to debug.")
-@click.option("--port-base", type=click.IntRange(1, 65000), help="Port of the public door; the others follow from it.")
+@click.option(
+    "--port-base", type=click.IntRange(1, 65000), help="Port of the public ingress; the others follow from it."
+)
 @click.option("--fake", is_flag=True, help="Use engines that need no model: fast, and their answers mean nothing.")
 @click.option("--ingest/--no-ingest", default=True, help="Fill an empty store with the project's own documents.")
 @state_dir_option
@@ -119,7 +121,7 @@ async def _fill(stack: Stack, view: View) -> None:
                 stored = 0
             if stored:
                 return
-            intake = Intake.of(sample_corpus(stack.layout.root))
+            intake = IngestionRun.of(sample_corpus(stack.layout.root))
             view.say(
                 "ingesting",
                 f"Taking in the project's own {len(intake.items)} documents, to have something to ask about.",
@@ -135,7 +137,7 @@ async def _fill(stack: Stack, view: View) -> None:
     view.say("ingested", f"{stored} documents in {chunks} passages.", documents=stored, chunks=chunks)
 
 
-def sample_corpus(root: Path) -> list[Found]:
+def sample_corpus(root: Path) -> list[FoundFile]:
     """The project's own pages: the README in each language it is there, and docs/."""
     pages = [*root.glob("README*.md"), *root.glob("docs/*.md")]
     return walk(sorted(pages), root) if pages else []

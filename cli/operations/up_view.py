@@ -149,7 +149,7 @@ def status_table(stack: Stack, seconds: float) -> Table:
 
 
 def how_to_ask(stack: Stack, secrets: bool) -> Text:
-    """Where the mesh answers, the key, and an example for each way in.
+    """Where the mesh answers, the key, and an example for each API.
 
     Args:
         secrets: whether the key itself may be shown.
@@ -176,7 +176,7 @@ def _page_and_key(stack: Stack, secrets: bool) -> list[str | tuple[str, str]]:
 
 
 def _examples(stack: Stack) -> list[str]:
-    """One for each way in, to be pasted into a shell."""
+    """One for each API, to be pasted into a shell."""
     key = f' -H "authorization: Bearer $(cat {stack.layout.keyring.default_file})"' if stack.options.mesh else ""
     address = stack.targets["gateway"]
     curl = f"curl -s {stack.rest_url}/v1/query{key} -H 'content-type: application/json'"

@@ -26,7 +26,7 @@ from citemesh.client.types import (
 )
 from citemesh.text.characters import takes_two_columns
 from cli.terminal.terminal import printable
-from cli.terminal.text_flow import Flow
+from cli.terminal.text_flow import TextFlow
 
 QUOTE_CHARACTERS = 280
 QUOTES_A_SOURCE = 3
@@ -81,7 +81,7 @@ class TextWriter:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._flow = Flow(console)
+        self._flow = TextFlow(console)
         self._weaver = MarkerInserter()
         self._last = ""
         self._ended = False

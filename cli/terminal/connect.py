@@ -79,7 +79,7 @@ def settings_for(state_dir: Path | None) -> CliSettings:
 
 
 def connect(service: str, settings: CliSettings, target: str | None, key: str | None) -> Mesh:
-    """A client with one target: the gateway's or, for documents, retrieval's door.
+    """A client with one target: the gateway's or, for documents, retrieval's ingress.
 
     Raises:
         PreconditionFailed: nothing says where the mesh is.

@@ -20,7 +20,9 @@ class CliSettings(CommonSettings):
     )
     key: str = Field("", repr=False, description="API key to call with; empty takes the running mesh's default key.")
     timeout_s: float = Field(120.0, gt=0, le=86400, description="Seconds that a question or a search may take.")
-    port_base: int = Field(8080, ge=1, le=65000, description="Port of the public door; the other ports follow from it.")
+    port_base: int = Field(
+        8080, ge=1, le=65000, description="Port of the public ingress; the other ports follow from it."
+    )
 
 
 def cli_settings() -> CliSettings:

@@ -12,7 +12,7 @@ _NEVER_FIRST = frozenset("。，、；：？！）」』】》〉”’％")
 """What stays with what stands before it (the commonest of JIS X 4051's)."""
 
 
-class Flow:
+class TextFlow:
     """Writes text and marks; a word waits for its end, as only then it is known whether it fits the line."""
 
     def __init__(self, console: Console) -> None:

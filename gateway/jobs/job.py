@@ -9,7 +9,7 @@ Status = Literal["CREATED", "IN_PROGRESS", "COMPLETED", "FAILED"]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JobRequest:
     """What a caller hands in.
 
     Attributes:
@@ -32,7 +32,7 @@ class Job:
 
     place: int
     id: str
-    asked: Asked
+    asked: JobRequest
     status: Status
     created_at: int
     started_at: int | None
@@ -43,7 +43,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class JobBounds:
     """How much is kept.
 
     Attributes:

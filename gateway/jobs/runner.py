@@ -8,7 +8,7 @@ from typing import Any
 from citemesh.errors import CiteMeshError, DeadlineExceeded, Overloaded
 from citemesh.kit import call_context
 from citemesh.kit.collection_scope import CollectionScope
-from gateway.jobs.job import Asked, Job
+from gateway.jobs.job import Job, JobRequest
 from gateway.jobs.store import JobStore
 
 WORKERS = 2
@@ -51,7 +51,7 @@ class Runner:
         await asyncio.gather(*self._workers, return_exceptions=True)
         await self.store.close()
 
-    async def add(self, asked: Asked) -> Job:
+    async def add(self, asked: JobRequest) -> Job:
         """Takes a job on. Raises Overloaded, PreconditionFailed."""
         job = await self.store.add(asked)
         self._news.set()
@@ -96,7 +96,7 @@ class Runner:
             except Overloaded as error:
                 await asyncio.sleep(min(max(error.retry_after_s, 0.1), MOST_WAIT_S))
 
-    def _context(self, asked: Asked) -> call_context.CallContext:
+    def _context(self, asked: JobRequest) -> call_context.CallContext:
         """What the caller's own call would have carried; less urgent than whoever waits."""
         return call_context.CallContext(
             asyncio.get_running_loop().time() + self._run_s,

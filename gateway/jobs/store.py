@@ -9,7 +9,7 @@ from typing import Any
 
 from gateway.database import Database
 from gateway.jobs import table
-from gateway.jobs.job import Asked, Bounds, Job
+from gateway.jobs.job import Job, JobBounds, JobRequest
 from gateway.threads.owner import Owner
 
 NEWEST = 2**62
@@ -18,9 +18,11 @@ NEWEST = 2**62
 class JobStore:
     """Keeps jobs in one SQLite file. What a method returned from survives the process's sudden end."""
 
-    def __init__(self, directory: Path, bounds: Bounds | None = None, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, directory: Path, bounds: JobBounds | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
         self._database = Database(directory / "jobs.db", "jobs", table.TABLES, table.VERSION)
-        self._bounds = bounds or Bounds()
+        self._bounds = bounds or JobBounds()
         self._clock = clock
 
     async def open(self) -> None:
@@ -32,7 +34,7 @@ class JobStore:
         """Ends it; what was kept stays."""
         await self._database.close()
 
-    async def add(self, asked: Asked) -> Job:
+    async def add(self, asked: JobRequest) -> Job:
         """Keeps a job, or returns the one made under the same key. Raises Overloaded, PreconditionFailed."""
         job_id = str(uuid.uuid4())
         return await self._database.write(

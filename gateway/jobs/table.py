@@ -5,7 +5,7 @@ import sqlite3
 from typing import Any
 
 from citemesh.errors import NotFound, Overloaded, PreconditionFailed
-from gateway.jobs.job import Asked, Bounds, Job
+from gateway.jobs.job import Job, JobBounds, JobRequest
 from gateway.threads.owner import Owner
 
 VERSION = 1
@@ -38,7 +38,7 @@ _COLUMNS = f"{_HEAD}, status, created, started, ended, tries, response, error"
 _MINE = "tenant = ? AND subject = ?"
 
 
-def add(connection: sqlite3.Connection, job_id: str, asked: Asked, now: int, bounds: Bounds) -> Job:
+def add(connection: sqlite3.Connection, job_id: str, asked: JobRequest, now: int, bounds: JobBounds) -> Job:
     """A new job, or the one that was made under the same key. Raises Overloaded, PreconditionFailed."""
     owner = (asked.owner.tenant, asked.owner.subject)
     if asked.key and (found := _one(connection, f"{_MINE} AND key = ?", (*owner, asked.key))):
@@ -98,7 +98,7 @@ def end(connection: sqlite3.Connection, place: int, response: dict[str, Any] | N
     )
 
 
-def recover(connection: sqlite3.Connection, now: int, bounds: Bounds) -> None:
+def recover(connection: sqlite3.Connection, now: int, bounds: JobBounds) -> None:
     """What was in progress when the gateway ended is to do again, unless that happens each time."""
     connection.execute(
         "UPDATE jobs SET status = 'FAILED', ended = ?, error = 'the gateway ended while it was being answered' "
@@ -108,7 +108,7 @@ def recover(connection: sqlite3.Connection, now: int, bounds: Bounds) -> None:
     connection.execute("UPDATE jobs SET status = 'CREATED', started = NULL WHERE status = 'IN_PROGRESS'")
 
 
-def tidy(connection: sqlite3.Connection, now: int, bounds: Bounds) -> None:
+def tidy(connection: sqlite3.Connection, now: int, bounds: JobBounds) -> None:
     """Fails what waits too long, deletes what is done for too long."""
     connection.execute(
         "UPDATE jobs SET status = 'FAILED', ended = ?, error = 'it was not begun in time' "
@@ -141,7 +141,7 @@ def _all(connection: sqlite3.Connection, where: str, values: tuple[Any, ...]) ->
 
 def _job(row: tuple[Any, ...]) -> Job:
     place, job_id, tenant, subject, scope, model, base, request, key, *rest = row
-    asked = Asked(Owner(tenant, subject), scope, model, base, json.loads(request), key)
+    asked = JobRequest(Owner(tenant, subject), scope, model, base, json.loads(request), key)
     status, created, started, ended, tries, response, error = rest
     answer = json.loads(response) if response else None
     return Job(place, job_id, asked, status, created, started, ended, tries, answer, error)

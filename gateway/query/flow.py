@@ -21,7 +21,7 @@ from gateway.query.model.catalog import Models
 from gateway.query.pack.packing import numbered, to_source
 from gateway.query.plan.plan import first_plan, tidy
 from gateway.query.plan.planner import Planner, SingleShot
-from gateway.query.plan.rewriting import ByRules, Rewriter
+from gateway.query.plan.rewriting import Rewriter, RuleRewriter
 from gateway.query.plan.standalone import Exchange, hints, standalone
 from gateway.query.ports import Upstreams
 from gateway.query.request import Request
@@ -44,7 +44,7 @@ class Flow:
         rewriter: Rewriter | None = None,
         relater: Relater | None = None,
     ) -> None:
-        self._rewriter = rewriter or ByRules()
+        self._rewriter = rewriter or RuleRewriter()
         self._relater = relater or RelatesByRules()
         self._limits = limits
         self._conversation = Conversation(threads, limits.history_tokens)

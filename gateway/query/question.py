@@ -16,7 +16,7 @@ ROLES = ("user", "assistant")
 
 
 def check(question: Question, text_field: str = "question") -> None:
-    """Raises InvalidInput for a value out of range. The one check of a question, on the way in.
+    """Raises InvalidInput for a value out of range. The one check of a question.
 
     text_field: what the caller's request calls the text.
     """

@@ -32,7 +32,7 @@ def ask_for(question: Question) -> str:
     """The instruction behind a question: length, style and language of the answer."""
     length, style = _LENGTHS[question.length], _STYLES[question.style]
     if speaks_chinese(question):
-        tongue = "中文" if question.answer_language else ""
-        return f"\n请{length[1]}{style[1]}{tongue}回答，尽量使用资料中的原话。"
-    tongue = f" in {LANGUAGE_NAMES[question.answer_language]}" if question.answer_language else ""
-    return f"\nAnswer{tongue} {length[0]}{style[0]}, with the words of the sources."
+        language = "中文" if question.answer_language else ""
+        return f"\n请{length[1]}{style[1]}{language}回答，尽量使用资料中的原话。"
+    language = f" in {LANGUAGE_NAMES[question.answer_language]}" if question.answer_language else ""
+    return f"\nAnswer{language} {length[0]}{style[0]}, with the words of the sources."

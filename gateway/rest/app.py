@@ -14,13 +14,13 @@ from starlette.routing import Route
 
 from citemesh.errors import CiteMeshError
 from gateway.jobs.runner import Runner
-from gateway.rest.core.context import CallContext
+from gateway.rest.core.context import HttpCallContext
 from gateway.rest.core.embedder import Embedder
-from gateway.rest.core.endpoint import Asking, Bounds, Endpoint, Shape, routes
+from gateway.rest.core.endpoint import Asking, Endpoint, HttpBounds, Shape, routes
 from gateway.rest.core.errors import Problem, problem
 from gateway.rest.health import HealthApi, Probe
-from gateway.rest.native.collections import CollectionsApi, CollectionStore
-from gateway.rest.native.documents import DocumentsApi, DocumentStore
+from gateway.rest.native.collections import CollectionsApi, CollectionsPort
+from gateway.rest.native.documents import DocumentsApi, DocumentsPort
 from gateway.rest.native.questions import NativeApi
 from gateway.rest.native.threads import ThreadsApi
 from gateway.rest.ollama.chat import OllamaApi
@@ -58,18 +58,18 @@ class Api(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """What the ways in stand on."""
+    """What the APIs are built on."""
 
     answering: Asking
-    documents: DocumentStore
-    collections: CollectionStore
+    documents: DocumentsPort
+    collections: CollectionsPort
     embedder: Embedder
     threads: ThreadStore
     probe: Probe
     jobs: Runner
 
 
-def build(ways: Ways, bounds: Bounds, origins: Sequence[str] = ()) -> Starlette:
+def build(ways: Ways, bounds: HttpBounds, origins: Sequence[str] = ()) -> Starlette:
     """The application.
 
     Args:
@@ -85,7 +85,7 @@ def build(ways: Ways, bounds: Bounds, origins: Sequence[str] = ()) -> Starlette:
         Exception: shapes.on_error,
     }
     own = [Route("/healthz", health.live), Route("/readyz", health.ready)]
-    middleware = [Middleware(CallContext, shape_of=shapes.of)]
+    middleware = [Middleware(HttpCallContext, shape_of=shapes.of)]
     if origins:
         # The sidecar says the same before its policy; this is for a gateway without one.
         cors = Middleware(
@@ -100,7 +100,7 @@ def build(ways: Ways, bounds: Bounds, origins: Sequence[str] = ()) -> Starlette:
     return Starlette(routes=[*routes(declared), *own], exception_handlers=handlers, middleware=middleware)  # type: ignore[arg-type]  # handlers by class
 
 
-def endpoints(ways: Ways, bounds: Bounds) -> list[Endpoint]:
+def endpoints(ways: Ways, bounds: HttpBounds) -> list[Endpoint]:
     """All endpoints but those of health."""
     apis: list[Api] = [
         NativeApi(ways.answering, bounds),

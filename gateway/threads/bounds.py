@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """Bounds of what is kept.
+class ThreadBounds:
+    """ThreadBounds of what is kept.
 
     Attributes:
         turns: most turns of a thread; a full one takes no more.

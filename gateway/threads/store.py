@@ -7,7 +7,7 @@ from pathlib import Path
 from citemesh.errors import PreconditionFailed
 from gateway.database import Database
 from gateway.threads import codec, schema, table
-from gateway.threads.bounds import Bounds
+from gateway.threads.bounds import ThreadBounds
 from gateway.threads.owner import Owner
 from gateway.threads.token import after, token_of
 from gateway.threads.turn import Page, Thread, Turn
@@ -19,7 +19,7 @@ TURN_BYTES = 4096
 class ThreadStore:
     """Keeps threads in one SQLite file. What a method returned from survives the process's sudden end."""
 
-    def __init__(self, directory: Path, bounds: Bounds) -> None:
+    def __init__(self, directory: Path, bounds: ThreadBounds) -> None:
         self._database = Database(directory / "threads.db", "threads", schema.TABLES, schema.VERSION)
         self._bounds = bounds
 

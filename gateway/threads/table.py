@@ -4,7 +4,7 @@ import sqlite3
 from datetime import UTC, datetime, timedelta
 
 from citemesh.errors import NotFound, PreconditionFailed
-from gateway.threads.bounds import Bounds
+from gateway.threads.bounds import ThreadBounds
 from gateway.threads.owner import Owner
 from gateway.threads.turn import Thread
 
@@ -54,7 +54,7 @@ def add(connection: sqlite3.Connection, owner: Owner, thread_id: str, title: str
     )
 
 
-def append(connection: sqlite3.Connection, thread: Thread, text: str, bounds: Bounds) -> None:
+def append(connection: sqlite3.Connection, thread: Thread, text: str, bounds: ThreadBounds) -> None:
     """A turn at a thread's end. Raises PreconditionFailed where the thread is full."""
     check_service(connection, thread, len(text.encode()), bounds)
     used = tick(connection)
@@ -68,7 +68,7 @@ def append(connection: sqlite3.Connection, thread: Thread, text: str, bounds: Bo
     )
 
 
-def check_service(connection: sqlite3.Connection, thread: Thread, size: int, bounds: Bounds) -> None:
+def check_service(connection: sqlite3.Connection, thread: Thread, size: int, bounds: ThreadBounds) -> None:
     """Raises PreconditionFailed where a thread takes no turn of so many bytes more."""
     held = connection.execute("SELECT bytes FROM threads WHERE id = ?", (thread.thread_id,)).fetchone()[0]
     if thread.turns >= bounds.turns or held + size > bounds.thread_bytes:
@@ -82,7 +82,7 @@ def remove(connection: sqlite3.Connection, owner: Owner, thread_id: str) -> None
     connection.execute("DELETE FROM threads WHERE id = ?", (thread_id,))
 
 
-def make_service(connection: sqlite3.Connection, owner: Owner, keep: str, bounds: Bounds) -> None:
+def make_service(connection: sqlite3.Connection, owner: Owner, keep: str, bounds: ThreadBounds) -> None:
     """Deletes an owner's threads, longest unused first, until it is within bounds; ``keep`` stays.
 
     Raises PreconditionFailed where that isn't enough: others of the tenant hold the rest, and theirs is not touched.

@@ -114,7 +114,7 @@ class RetrievalSettings(ServiceSettings):
         MOST_DOCUMENT_MIB, ge=1, le=1024, description="Largest document that is taken in, in MiB."
     )
     documents_at_once: int = Field(16, ge=1, le=1024, description="Documents worked on at once, over all streams.")
-    documents_mib: int = Field(256, ge=1, le=65536, description="Memory for documents on their way in, in MiB.")
+    documents_mib: int = Field(256, ge=1, le=65536, description="Memory for documents that are being ingested, in MiB.")
     readers: int = Field(1, ge=0, le=64, description="Processes that parse documents; 0 parses in the service itself.")
     reader_memory_mib: int = Field(2048, ge=256, le=65536, description="Address space of a reader process, in MiB.")
     reader_timeout_s: float = Field(120.0, ge=1, le=3600, description="Seconds that parsing one document may take.")

@@ -21,7 +21,7 @@ PLACES = re.compile(r"(?<=\S)(?=\s)|(?<=[^\w\s])(?=\w)|(?<=\n)(?=\S)")
 Encode = Callable[[Sequence[str]], Sequence[Sequence[int]]]
 
 
-class Cutter:
+class TokenCutter:
     """Finds places to cut with a tokenizer's own answer."""
 
     def __init__(self, encode: Encode) -> None:

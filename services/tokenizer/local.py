@@ -11,6 +11,6 @@ from services.tokenizer.settings import TokenizerSettings
 
 @asynccontextmanager
 async def local_tokenizer(settings: TokenizerSettings) -> AsyncIterator[TokenizerClient]:
-    """The service as its settings say, started and stopped here. Raises as its process does when it starts."""
+    """Starts the service as its settings say, and stops it. Raises as its process does when it starts."""
     async with in_process(build(settings)) as caller:
         yield TokenizerClient(caller)

@@ -7,7 +7,7 @@ import ipaddress
 from citemesh.mesh.envoy.routes import SHARD_HEADER, peer_cluster, shard_cluster
 from citemesh.mesh.envoy.types import Json, pipe, tcp, typed
 from citemesh.mesh.placement import Placement, split_endpoint
-from citemesh.mesh.topology import Limits, Service, Topology
+from citemesh.mesh.topology import Service, ServiceLimits, Topology
 
 CONNECTION_WINDOWS = 16
 """HTTP/2 connection window, in stream windows: one slow stream can't hold up the others."""
@@ -27,7 +27,7 @@ def clusters(service: Service, topology: Topology, placement: Placement) -> list
     return found
 
 
-def http2_windows(limits: Limits) -> Json:
+def http2_windows(limits: ServiceLimits) -> Json:
     """HTTP/2 options both ends of a hop share; sizes follow `buffer_bytes`.
 
     Twice the calls in flight are let in: one too many is then refused by the circuit breaker, where a lower
@@ -110,7 +110,7 @@ def _shards(callee: Service, placement: Placement) -> list[Json]:
     return [ring, *alone]
 
 
-def _shard_cluster(name: str, addresses: dict[int, Json], limits: Limits) -> Json:
+def _shard_cluster(name: str, addresses: dict[int, Json], limits: ServiceLimits) -> Json:
     """Hosts that are never set aside, however they fail: what one of them keeps, no other has.
 
     A host's place on the ring follows from its number, so that it is the same on every machine; the call carries the
@@ -151,7 +151,7 @@ def _otlp(endpoint: str) -> Json:
     }
 
 
-def _cluster(name: str, addresses: list[Json], limits: Limits) -> Json:
+def _cluster(name: str, addresses: list[Json], limits: ServiceLimits) -> Json:
     return {
         "name": name,
         "type": "STATIC",
@@ -162,7 +162,7 @@ def _cluster(name: str, addresses: list[Json], limits: Limits) -> Json:
     }
 
 
-def _threshold(limits: Limits) -> Json:
+def _threshold(limits: ServiceLimits) -> Json:
     return {
         "max_connections": limits.max_concurrent,
         "max_pending_requests": limits.max_concurrent,
@@ -177,7 +177,7 @@ def _hosts(name: str, addresses: list[Json]) -> Json:
     return {"cluster_name": name, "endpoints": [{"lb_endpoints": endpoints}]}
 
 
-def _http2(limits: Limits, extra: Json | None = None, filters: list[Json] | None = None) -> Json:
+def _http2(limits: ServiceLimits, extra: Json | None = None, filters: list[Json] | None = None) -> Json:
     options = _options({"http2_protocol_options": http2_windows(limits) | (extra or {})})
     return {_HTTP_OPTIONS: options | ({"http_filters": filters} if filters else {})}
 

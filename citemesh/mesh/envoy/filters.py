@@ -126,7 +126,7 @@ def _router(quiet: bool) -> Json:
 
 
 def tracing(side: str, service: Service, topology: Topology) -> Json:
-    """The listener's tracing; incoming `traceparent` is continued. Span names say which door of which sidecar."""
+    """The listener's tracing; incoming `traceparent` is continued. Span names say which listener of which sidecar."""
     provider = typed(
         "config.trace.v3.OpenTelemetryConfig",
         grpc_service={"envoy_grpc": {"cluster_name": "otlp"}, "timeout": duration(2)},

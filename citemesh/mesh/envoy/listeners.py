@@ -1,4 +1,4 @@
-"""The two doors of a sidecar: ingress for everyone else, egress for its own app. Both TCP, loopback on one machine."""
+"""A sidecar's two listeners: ingress for everyone else, egress for its own app. Both TCP, loopback on one machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _ingress(service: Service, topology: Topology, placement: Placement, inline:
         "early_header_mutation_extensions": [_forget(["x-envoy-", "x-forwarded-"] if service.public else ["x-envoy-"])],
         "preserve_external_request_id": not service.public,
     }
-    address = tcp(placement.door_host, placement.port(service.ports.ingress))
+    address = tcp(placement.listening_host, placement.port(service.ports.ingress))
     return _listener("ingress", service, address, manager)
 
 

@@ -186,7 +186,7 @@ def _sidecar(settings: Kubernetes, place: Placement, port: int) -> Json:
             {"name": "config", "mountPath": "/etc/citemesh", "readOnly": True},
             {"name": "identity", "mountPath": f"{_RUN}/policy", "readOnly": True},
         ],
-        # The app's own health, through the door: a first start prepares the embedding model.
+        # The app's own health, through the ingress: a first start prepares the embedding model.
         startupProbe=probe | {"failureThreshold": 60},
         readinessProbe=probe | {"failureThreshold": 3},
     )

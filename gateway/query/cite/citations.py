@@ -17,7 +17,7 @@ from citemesh.text.sentences import Sentence
 from gateway.query.answers.transcript import Transcript
 from gateway.query.cite.clauses import clauses
 from gateway.query.cite.contradiction import contrary
-from gateway.query.pack.token_vectors import TokenVectors, bounded
+from gateway.query.pack.token_vectors import SourceVectors, bounded
 from gateway.query.ports import RerankerPort
 from gateway.query.telemetry import tracer
 
@@ -51,7 +51,7 @@ class Checker:
         transcript: Transcript,
         timeout_s: float,
         per_sentence: int = 1,
-        vectors: TokenVectors | None = None,
+        vectors: SourceVectors | None = None,
     ) -> None:
         self._reranker = reranker
         # By place, not by number: passages of one document share a number.
@@ -59,7 +59,7 @@ class Checker:
         self._transcript = transcript
         self._timeout_s = timeout_s
         self._per_sentence = per_sentence
-        vectors = vectors or TokenVectors()
+        vectors = vectors or SourceVectors()
         self._passages = bounded([vectors.candidate(place, source) for place, source in self._sources.items()])
         self._claims: asyncio.Queue[Claim | None] = asyncio.Queue()
         self.failed = False

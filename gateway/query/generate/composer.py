@@ -15,7 +15,7 @@ from gateway.query.cite.citations import Checker
 from gateway.query.deadline import Deadline
 from gateway.query.faults import is_services
 from gateway.query.generate import quoting
-from gateway.query.generate.generation import STOP, Outcome, OutOfTime, Writer
+from gateway.query.generate.generation import STOP, GenerationOutcome, OutOfTime, Writer
 from gateway.query.generate.quoting import Extractor
 from gateway.query.limits import Limits
 from gateway.query.model.catalog import Models
@@ -23,7 +23,7 @@ from gateway.query.model.grammar import of_markers
 from gateway.query.pack.diversity import diverse
 from gateway.query.pack.draft import Draft
 from gateway.query.pack.packing import Packed, Packer, numbered, to_source
-from gateway.query.pack.token_vectors import TokenVectors
+from gateway.query.pack.token_vectors import SourceVectors
 from gateway.query.ports import Upstreams
 from gateway.query.request import Request
 from gateway.query.retrieve.ranking import Ranking
@@ -60,7 +60,7 @@ class Composer:
                     record.note(_why(error))
         best = ranking.passages[: self._limits.sources]
         sources = numbered([to_source(scored) for scored in best])
-        return Draft(sources, vectors=TokenVectors.of(scored.passage for scored in best))
+        return Draft(sources, vectors=SourceVectors.of(scored.passage for scored in best))
 
     async def answer(self, request: Request, record: Record, draft: Draft) -> Written:
         """Writes the answer, or quotes it; what the reader should know of it is noted."""
@@ -99,12 +99,12 @@ class Composer:
             record.note("shortened")
         if packed.answer_tokens < tokens:
             record.note("limited")
-        vectors = TokenVectors.of(scored.passage for scored in ranking.passages)
+        vectors = SourceVectors.of(scored.passage for scored in ranking.passages)
         return Draft(packed.sources, model, packed, vectors)
 
     async def _write(
-        self, request: Request, record: Record, model: Model, packed: Packed, vectors: TokenVectors
-    ) -> Outcome:
+        self, request: Request, record: Record, model: Model, packed: Packed, vectors: SourceVectors
+    ) -> GenerationOutcome:
         """Generation and the check of its sentences, side by side."""
         transcript, limits = record.transcript, self._limits
         checker = Checker(self._services.reranker, packed.sources, transcript, limits.cite_s, vectors=vectors)
@@ -135,7 +135,7 @@ class Composer:
         )
 
     async def _carry_on(
-        self, request: Request, record: Record, draft: Draft, outcome: Outcome, written: Written
+        self, request: Request, record: Record, draft: Draft, outcome: GenerationOutcome, written: Written
     ) -> Written:
         """Goes on extractively after generation broke; the text so far stays, behind it stands a marked break."""
         if outcome.error is not None:

@@ -31,7 +31,7 @@ class OutOfTime(DeadlineExceeded):
 
 
 @dataclass(slots=True)
-class Outcome:
+class GenerationOutcome:
     """How the writing ended. finish: "stop", "length", "abort" or "loop", or "" with what broke it in error."""
 
     finish: str = ""
@@ -54,9 +54,9 @@ class Writer:
         self._loops = LoopWatch()
         self._hints: list[Hint] = []
 
-    async def write(self, packed: Packed, sampling: Sampling, model: str, until: Deadline) -> Outcome:
+    async def write(self, packed: Packed, sampling: Sampling, model: str, until: Deadline) -> GenerationOutcome:
         """Streams until the model ends, breaks or its time is over; what was written is always kept whole."""
-        outcome = Outcome()
+        outcome = GenerationOutcome()
         started = asyncio.get_running_loop().time()
         try:
             await self._stream(packed, sampling, model, until, outcome)
@@ -67,7 +67,9 @@ class Writer:
         outcome.seconds = asyncio.get_running_loop().time() - started
         return outcome
 
-    async def _stream(self, packed: Packed, sampling: Sampling, model: str, until: Deadline, outcome: Outcome) -> None:
+    async def _stream(
+        self, packed: Packed, sampling: Sampling, model: str, until: Deadline, outcome: GenerationOutcome
+    ) -> None:
         started = asyncio.get_running_loop().time()
         wait_s = self._limits.first_token_s
         stream = self._generation.generate(packed.ids, packed.digest, sampling, model)

@@ -17,7 +17,7 @@ from gateway.query.cite.citations import cite
 from gateway.query.generate.markers import unmarked
 from gateway.query.limits import Limits
 from gateway.query.model.structured import plain
-from gateway.query.pack.token_vectors import TokenVectors, bounded
+from gateway.query.pack.token_vectors import SourceVectors, bounded
 from gateway.query.ports import RerankerPort
 
 log = logging.getLogger(__name__)
@@ -43,14 +43,14 @@ class Extractor:
         self._reranker = reranker
         self._limits = limits
 
-    async def pick(self, question: str, sources: Sequence[Source], vectors: TokenVectors | None = None) -> list[Quote]:
+    async def pick(self, question: str, sources: Sequence[Source], vectors: SourceVectors | None = None) -> list[Quote]:
         """The best sentences in an order to read: by source number, then by place."""
         quotes = candidates(sources)
-        scores = await self._scores(question, quotes, vectors or TokenVectors())
+        scores = await self._scores(question, quotes, vectors or SourceVectors())
         best = sorted(range(len(quotes)), key=lambda i: (-scores[i], i))[: self._limits.extract_sentences]
         return [_scored(quotes[i], scores[i]) for i in sorted(best)]
 
-    async def _scores(self, question: str, quotes: Sequence[Quote], vectors: TokenVectors) -> list[float]:
+    async def _scores(self, question: str, quotes: Sequence[Quote], vectors: SourceVectors) -> list[float]:
         """Scores from 0 to 1 by the reranker, by shared words where it is down."""
         asked = bounded([vectors.candidate(str(i), it.source, it.span, it.text) for i, it in enumerate(quotes)])
         try:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from citemesh.client.types import Model, Source
 from gateway.query.pack.packing import Packed
-from gateway.query.pack.token_vectors import TokenVectors
+from gateway.query.pack.token_vectors import SourceVectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,4 +14,4 @@ class Draft:
     sources: tuple[Source, ...]
     model: Model | None = None
     packed: Packed | None = None
-    vectors: TokenVectors = field(default_factory=TokenVectors)
+    vectors: SourceVectors = field(default_factory=SourceVectors)

@@ -12,13 +12,13 @@ _Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class TokenVectors:
+class SourceVectors:
     """What the search gave with its passages: packed vectors and their digest, by collection and chunk."""
 
     by_chunk: dict[_Key, Vectors] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, passages: Iterable[Passage]) -> "TokenVectors":
+    def of(cls, passages: Iterable[Passage]) -> "SourceVectors":
         """Those of passages that have them."""
         made = {(p.collection, p.chunk_id): (p.token_vectors, p.token_vectors_digest) for p in passages}
         return cls({key: vectors for key, vectors in made.items() if vectors[0]})

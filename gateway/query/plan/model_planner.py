@@ -33,7 +33,7 @@ SCHEMA = {
 }
 
 
-class ByModel:
+class ModelPlanner:
     """Plans by the model.
 
     Args:

@@ -33,7 +33,7 @@ class Rewriter(Protocol):
         ...
 
 
-class ByRules:
+class RuleRewriter:
     """Rewrites by rules."""
 
     async def rewrite(self, question: str, past: Sequence[Exchange]) -> str:
@@ -41,7 +41,7 @@ class ByRules:
         return standalone(question, past)
 
 
-class ByModel:
+class ModelRewriter:
     """Rewrites by the model where the rules see a need and the model's question keeps to the conversation."""
 
     def __init__(self, structured: Structured) -> None:

@@ -18,7 +18,7 @@ UNTRACED = ("/healthz", "/readyz")
 tracer = trace.get_tracer("citemesh.gateway")
 
 
-class CallContext:
+class HttpCallContext:
     """ASGI middleware that sets the call's context and span around an application."""
 
     def __init__(self, app: ASGIApp, shape_of: Callable[[str], Shape] = lambda _: Problem.native) -> None:

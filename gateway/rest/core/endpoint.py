@@ -18,7 +18,7 @@ JSON, SSE, NDJSON = "application/json", "text/event-stream", "application/x-ndjs
 
 
 class Asking(Protocol):
-    """What the ways in ask: `gateway.answering.Answering`."""
+    """What the APIs ask: `gateway.answering.Answering`."""
 
     def ask(self, question: Question) -> AsyncGenerator[AskEvent]:
         """Streams an answer."""
@@ -38,7 +38,7 @@ class Asking(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class HttpBounds:
     """What a request may cost: most bytes of a JSON body and of an upload; silence before a stream's comment."""
 
     body_bytes: int

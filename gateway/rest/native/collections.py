@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 from citemesh.client.types import Collection
 from gateway.rest.core.body import read_object
-from gateway.rest.core.endpoint import Bounds, Endpoint
+from gateway.rest.core.endpoint import Endpoint, HttpBounds
 from gateway.rest.core.errors import Problem
 from gateway.rest.core.fields import Fields
 
@@ -16,7 +16,7 @@ NAME = CREATE.text("name", "1 to 64 of a-z, 0-9, - and _, starting with a letter
 EMBEDDING_MODEL = CREATE.text("embedding_model", "Embedding model; the loaded one where left out.")
 
 
-class CollectionStore(Protocol):
+class CollectionsPort(Protocol):
     """Where collections are: `citemesh.client.collections.CollectionClient`."""
 
     async def create(self, name: str, embedding_model: str = "") -> Collection:
@@ -39,7 +39,7 @@ class CollectionStore(Protocol):
 class CollectionsApi:
     """The endpoints."""
 
-    def __init__(self, store: CollectionStore, bounds: Bounds) -> None:
+    def __init__(self, store: CollectionsPort, bounds: HttpBounds) -> None:
         self._store = store
         self._bounds = bounds
 

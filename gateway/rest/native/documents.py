@@ -8,8 +8,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from citemesh.client.types import Document, IngestProgress, Span, Upload
+from citemesh.contract.bounds import DEFAULT_PAGE, MOST_PAGE
 from citemesh.errors import InvalidInput, NotFound, Overloaded
-from gateway.rest.core.endpoint import JSON, SSE, Bounds, Endpoint
+from gateway.rest.core.endpoint import JSON, SSE, Endpoint, HttpBounds
 from gateway.rest.core.errors import Problem, problem
 from gateway.rest.core.fields import Fields
 from gateway.rest.core.render import span
@@ -23,7 +24,7 @@ ENDED = ("committed", "unchanged", "failed")
 
 LIST = Fields()
 COLLECTION = LIST.text("collection", 'The collection; "default" where left out.')
-PAGE_SIZE = LIST.whole("page_size", "Most to answer, 1 to 1000; 100 where left out.")
+PAGE_SIZE = LIST.whole("page_size", f"Most to answer, 1 to {MOST_PAGE}; {DEFAULT_PAGE} where left out.")
 PAGE_TOKEN = LIST.text("page_token", "Where the page before ended.")
 TABLE_ID = LIST.text("table_id", "Rows of this table only.")
 
@@ -37,7 +38,7 @@ DELETE = Fields()
 FROM = DELETE.text("collection", 'The collection; "default" where left out.')
 
 
-class DocumentStore(Protocol):
+class DocumentsPort(Protocol):
     """Where documents are: `citemesh.client.documents.DocumentClient`."""
 
     def ingest(self, uploads: AsyncIterable[Upload] | Iterable[Upload]) -> AsyncIterator[IngestProgress]:
@@ -66,7 +67,7 @@ class DocumentStore(Protocol):
 class DocumentsApi:
     """The endpoints."""
 
-    def __init__(self, store: DocumentStore, bounds: Bounds) -> None:
+    def __init__(self, store: DocumentsPort, bounds: HttpBounds) -> None:
         self._store = store
         self._bounds = bounds
         self._uploads = 0
@@ -193,7 +194,7 @@ def document(one: Document) -> dict[str, Any]:
     }
 
 
-async def _ingested(store: DocumentStore, named: Sequence[Named]) -> AsyncGenerator[IngestProgress]:
+async def _ingested(store: DocumentsPort, named: Sequence[Named]) -> AsyncGenerator[IngestProgress]:
     async for report in store.ingest([one.upload for one in named]):
         yield report
 

@@ -19,11 +19,12 @@ from citemesh.client.types import (
     SourcesEvent,
     Span,
 )
+from citemesh.contract.bounds import MOST_ANSWER_TOKENS, MOST_HOPS
 from citemesh.errors import InvalidInput
 from gateway.query.pack.packing import documents
 from gateway.rest.core.answer import Answer, begin, gather, listed
 from gateway.rest.core.body import as_kind, read_object
-from gateway.rest.core.endpoint import JSON, SSE, Asking, Bounds, Endpoint
+from gateway.rest.core.endpoint import JSON, SSE, Asking, Endpoint, HttpBounds
 from gateway.rest.core.errors import Problem, problem
 from gateway.rest.core.fields import Fields
 from gateway.rest.core.question.field_names import in_words_of, renamed
@@ -54,13 +55,17 @@ SAID = TURN.text("text", "What was said.", required=True)
 QUERY = Fields(ANSWERED)
 ASKED = QUERY.text("query", "The question, as a text.", required=True)
 MODE = QUERY.text("mode", "How to answer.", ("", "generated", "extractive"))
-MAX_TOKENS = QUERY.whole("max_tokens", "Most tokens of the answer, 1 to 4096; the gateway's default where left out.")
+MAX_TOKENS = QUERY.whole(
+    "max_tokens", f"Most tokens of the answer, 1 to {MOST_ANSWER_TOKENS}; the gateway's default where left out."
+)
 TEMPERATURE = QUERY.number("temperature", "Softness of the model's choice, 0 to 2.")
 LENGTH = QUERY.text("length", "How long the answer is to be.", ("", "short", "standard", "detailed"))
 STYLE = QUERY.text("style", "What form the answer is to have.", ("", "prose", "list", "steps"))
 ANSWER_LANGUAGE = QUERY.text("answer_language", "Language to answer in (ISO 639-1); the question's own if left out.")
 RELATED = QUERY.whole("related_questions", "Most related questions to propose, 0 (none) to 10.")
-MAX_HOPS = QUERY.whole("max_hops", "Most searches one after another, 1 to 5; the gateway's default where left out.")
+MAX_HOPS = QUERY.whole(
+    "max_hops", f"Most searches one after another, 1 to {MOST_HOPS}; the gateway's default where left out."
+)
 THREAD_ID = QUERY.text("thread_id", "Thread to go on with.")
 START_THREAD = QUERY.flag("start_thread", "Starts a thread with this question; the answer names it.")
 HISTORY = QUERY.items("history", 'What was said before, oldest first: {"role", "text"}; not with a thread.')
@@ -73,7 +78,7 @@ NAMES = {"question": "query"}
 class NativeApi:
     """The endpoints."""
 
-    def __init__(self, answering: Asking, bounds: Bounds) -> None:
+    def __init__(self, answering: Asking, bounds: HttpBounds) -> None:
         self._answering = answering
         self._bounds = bounds
 

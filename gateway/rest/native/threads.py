@@ -5,6 +5,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from citemesh.contract.bounds import DEFAULT_PAGE, MOST_PAGE
 from citemesh.errors import InvalidInput
 from gateway.query.pack.packing import documents
 from gateway.rest.core.endpoint import Endpoint
@@ -15,11 +16,8 @@ from gateway.threads.owner import current_owner
 from gateway.threads.store import ThreadStore
 from gateway.threads.turn import Thread, Turn
 
-MOST = 1000
-DEFAULT = 100
-
 LIST = Fields()
-PAGE_SIZE = LIST.whole("page_size", f"Most to answer, 1 to {MOST}.", DEFAULT)
+PAGE_SIZE = LIST.whole("page_size", f"Most to answer, 1 to {MOST_PAGE}.", DEFAULT_PAGE)
 PAGE_TOKEN = LIST.text("page_token", "Where the page before ended.")
 
 
@@ -53,8 +51,8 @@ class ThreadsApi:
         """``GET /v1/threads``."""
         query = LIST.from_texts(request.query_params)
         size = PAGE_SIZE.of(query)
-        if not 1 <= size <= MOST:
-            raise InvalidInput(PAGE_SIZE.name, f"is {size}", f"use 1 to {MOST}")
+        if not 1 <= size <= MOST_PAGE:
+            raise InvalidInput(PAGE_SIZE.name, f"is {size}", f"use 1 to {MOST_PAGE}")
         page = await self._store.list(current_owner(), PAGE_TOKEN.of(query), size)
         return JSONResponse({"threads": [thread(one) for one in page.threads], "next_page_token": page.next_token})
 

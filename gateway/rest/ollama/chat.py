@@ -19,12 +19,12 @@ from citemesh.errors import InvalidInput
 from gateway.rest.core.answer import Answer, begin, listed
 from gateway.rest.core.body import optional, read_object
 from gateway.rest.core.chat import MESSAGES_SCHEMA, finish_reason
-from gateway.rest.core.endpoint import JSON, NDJSON, Asking, Bounds, Endpoint
+from gateway.rest.core.endpoint import JSON, NDJSON, Asking, Endpoint, HttpBounds
 from gateway.rest.core.errors import Problem, problem
 from gateway.rest.core.fields import Fields
 from gateway.rest.core.question.field_names import in_words_of
 from gateway.rest.core.question.fields import ALL_SOURCES, ANSWERED, focused
-from gateway.rest.core.question.messages import Conversation, conversation
+from gateway.rest.core.question.messages import ChatHistory, conversation
 from gateway.rest.core.question.presets import OWN, UnknownModel, preset
 from gateway.rest.core.streaming.disconnect import unless_gone
 from gateway.rest.core.streaming.ndjson import LineStream, line
@@ -99,7 +99,7 @@ class Run:
 class OllamaApi:
     """The endpoints."""
 
-    def __init__(self, answering: Asking, bounds: Bounds) -> None:
+    def __init__(self, answering: Asking, bounds: HttpBounds) -> None:
         self._answering = answering
         self._bounds = bounds
         self._started = _now()
@@ -149,9 +149,9 @@ class OllamaApi:
         if SUFFIX.of(body):
             raise InvalidInput(SUFFIX.name, "is set, and nothing is filled in here", "leave it out")
         run = Run(MODEL.of(body), _response, tuple(GENERATE.ignored(body)), ALL_SOURCES.of(body))
-        return await self._answer(request, body, Conversation(PROMPT.of(body)), run)
+        return await self._answer(request, body, ChatHistory(PROMPT.of(body)), run)
 
-    async def _answer(self, request: Request, body: dict[str, Any], said: Conversation, run: Run) -> Response:
+    async def _answer(self, request: Request, body: dict[str, Any], said: ChatHistory, run: Run) -> Response:
         prompt = "prompt" if run.part is _response else "messages"
         names = {"question": prompt, "max_tokens": "options.num_predict", "temperature": "options.temperature"}
         events = in_words_of(names, self._answering.ask(question(body, said)))
@@ -195,7 +195,7 @@ class OllamaApi:
         return tag | {"details": DETAILS}
 
 
-def question(body: Mapping[str, Any], said: Conversation) -> Question:
+def question(body: Mapping[str, Any], said: ChatHistory) -> Question:
     """The question in a body. Raises InvalidInput naming the body's own field."""
     if FORMAT.of(body):
         raise InvalidInput(FORMAT.name, "is set, and answers are cited text", "leave it out")

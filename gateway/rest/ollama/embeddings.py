@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from gateway.rest.core.body import read_object
 from gateway.rest.core.embedder import INPUT_SCHEMA, MOST_TEXTS, ROLE_ABOUT, SUMMARY, Embedder, embedded, inputs
-from gateway.rest.core.endpoint import Bounds, Endpoint
+from gateway.rest.core.endpoint import Endpoint, HttpBounds
 from gateway.rest.core.errors import Problem
 from gateway.rest.core.fields import Fields
 from gateway.rest.core.streaming.disconnect import unless_gone
@@ -25,7 +25,7 @@ BODY.unused("models stay loaded", "keep_alive", "options", "truncate")
 class OllamaEmbeddingsApi:
     """The endpoint."""
 
-    def __init__(self, embedder: Embedder, bounds: Bounds) -> None:
+    def __init__(self, embedder: Embedder, bounds: HttpBounds) -> None:
         self._embedder = embedder
         self._bounds = bounds
 

@@ -16,18 +16,19 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from citemesh.client.types import AskEvent, DoneEvent, Question, SourcesEvent
+from citemesh.contract.bounds import MOST_ANSWER_TOKENS, MOST_RELATED_QUESTIONS
 from citemesh.errors import InvalidInput
 from gateway.query.pack.packing import documents
 from gateway.rest.core.answer import Answer, begin, gather, listed
 from gateway.rest.core.body import read_object
 from gateway.rest.core.chat import MESSAGES_SCHEMA, finish_reason, only_text
-from gateway.rest.core.endpoint import JSON, SSE, Asking, Bounds, Endpoint
+from gateway.rest.core.endpoint import JSON, SSE, Asking, Endpoint, HttpBounds
 from gateway.rest.core.errors import Problem, problem
 from gateway.rest.core.fields import Fields
 from gateway.rest.core.links import Links
 from gateway.rest.core.question.field_names import in_words_of
 from gateway.rest.core.question.fields import ALL_SOURCES, ANSWERED, focused
-from gateway.rest.core.question.messages import Conversation, conversation
+from gateway.rest.core.question.messages import ChatHistory, conversation
 from gateway.rest.core.question.presets import OWN, preset
 from gateway.rest.core.render import source
 from gateway.rest.core.streaming.disconnect import unless_gone
@@ -38,12 +39,14 @@ MODEL = CHAT.text("model", f"One of {', '.join(OWN)}; the first where left out."
 MESSAGES = CHAT.anything("messages", "The conversation; its last user message is the question.", MESSAGES_SCHEMA, True)
 STREAM = CHAT.flag("stream", "Answers as server-sent events.")
 STREAM_OPTIONS = CHAT.object("stream_options", "`include_usage` ends a stream with a chunk of its usage.")
-MAX_COMPLETION_TOKENS = CHAT.whole("max_completion_tokens", "Most tokens of the answer, 1 to 4096.")
+MAX_COMPLETION_TOKENS = CHAT.whole("max_completion_tokens", f"Most tokens of the answer, 1 to {MOST_ANSWER_TOKENS}.")
 MAX_TOKENS = CHAT.whole("max_tokens", "The older name of max_completion_tokens.")
 TEMPERATURE = CHAT.number("temperature", "Softness of the model's choice, 0 to 2.")
 N = CHAT.whole("n", "Choices; only 1 is taken.", 1)
 RESPONSE_FORMAT = CHAT.object("response_format", 'Only {"type": "text"} is taken.')
-RELATED = CHAT.whole("related_questions", "Most related questions to propose, 0 to 10 (not OpenAI's).")
+RELATED = CHAT.whole(
+    "related_questions", f"Most related questions to propose, 0 to {MOST_RELATED_QUESTIONS} (not OpenAI's)."
+)
 CHAT.unused("sampling is the gateway's", "top_p", "presence_penalty", "frequency_penalty", "logit_bias", "seed", "stop")
 CHAT.unused("no tools are called", "tools", "tool_choice", "functions", "function_call", "parallel_tool_calls")
 CHAT.unused("answers don't have them", "logprobs", "top_logprobs", "audio", "modalities", "prediction")
@@ -77,7 +80,7 @@ class Completion:
 class OpenAiApi:
     """The endpoints."""
 
-    def __init__(self, answering: Asking, bounds: Bounds) -> None:
+    def __init__(self, answering: Asking, bounds: HttpBounds) -> None:
         self._answering = answering
         self._bounds = bounds
 
@@ -124,7 +127,7 @@ class OpenAiApi:
         return JSONResponse(rendered(completion, await unless_gone(request, gather(events))))
 
 
-def question(body: dict[str, Any], model: str, said: Conversation) -> Question:
+def question(body: dict[str, Any], model: str, said: ChatHistory) -> Question:
     """The question in a body. Raises InvalidInput naming the body's own field."""
     if N.of(body) != 1:
         raise InvalidInput("n", "is not 1", "ask for one choice")

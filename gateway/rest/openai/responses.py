@@ -11,13 +11,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from citemesh.client.types import Question, SearchFilter
-from citemesh.contract.bounds import MOST_HOPS
+from citemesh.contract.bounds import MOST_ANSWER_TOKENS, MOST_HOPS
 from citemesh.errors import InvalidInput
 from gateway.query.question import check_text
 from gateway.rest.core.answer import begin
 from gateway.rest.core.body import as_kind, read_object
 from gateway.rest.core.chat import only_text
-from gateway.rest.core.endpoint import JSON, SSE, Asking, Bounds, Endpoint
+from gateway.rest.core.endpoint import JSON, SSE, Asking, Endpoint, HttpBounds
 from gateway.rest.core.errors import Problem, whole
 from gateway.rest.core.fields import Fields
 from gateway.rest.core.links import Links
@@ -31,7 +31,7 @@ from gateway.rest.core.question.fields import (
     source_types,
 )
 from gateway.rest.core.question.filters import language, search_filter
-from gateway.rest.core.question.messages import Conversation, conversation
+from gateway.rest.core.question.messages import ChatHistory, conversation
 from gateway.rest.core.question.presets import BOTH
 from gateway.rest.core.question.search_options import FILTERS, OPTIONS, SIZE, SIZE_HOPS, filter_of, model_of
 from gateway.rest.core.streaming.disconnect import unless_gone
@@ -54,7 +54,7 @@ INPUT = RESPONSES.anything("input", "The question, or the conversation as a list
 MODEL = RESPONSES.text("model", f"One of {', '.join(BOTH)}, also behind a provider's name and a slash.")
 MODELS = RESPONSES.texts("models", "Models in the order to try; the first that is known counts.")
 PRESET = RESPONSES.text("preset", "Stands for a model where none is named.")
-MAX_OUTPUT_TOKENS = RESPONSES.whole("max_output_tokens", "Most tokens of the answer, 1 to 4096.")
+MAX_OUTPUT_TOKENS = RESPONSES.whole("max_output_tokens", f"Most tokens of the answer, 1 to {MOST_ANSWER_TOKENS}.")
 MAX_STEPS = RESPONSES.whole("max_steps", f"Most searches one after another; over {MOST_HOPS} is {MOST_HOPS}.")
 TEMPERATURE = RESPONSES.number("temperature", "Softness of the model's choice, 0 to 2.")
 LANGUAGE = RESPONSES.text("language_preference", "Language to answer in (ISO 639-1).")
@@ -76,7 +76,7 @@ FILTERS_OF_TOOL = TOOL.object("filters", "As the fields of /chat/completions.", 
 class ResponsesApi:
     """The endpoints."""
 
-    def __init__(self, answering: Asking, bounds: Bounds) -> None:
+    def __init__(self, answering: Asking, bounds: HttpBounds) -> None:
         self._answering = answering
         self._bounds = bounds
 
@@ -110,11 +110,11 @@ class ResponsesApi:
         return JSONResponse(rendered(reply))
 
 
-def said_in(value: Any) -> Conversation:
+def said_in(value: Any) -> ChatHistory:
     """The conversation of an input. Raises InvalidInput."""
     if isinstance(value, str):
         check_text(INPUT.name, value)
-        return Conversation(value)
+        return ChatHistory(value)
     items = [as_kind(f"{INPUT.name}[{at}]", one, dict) for at, one in enumerate(as_kind(INPUT.name, value, list))]
     return conversation(INPUT.name, [_as_message(item) for item in items])
 
@@ -124,7 +124,7 @@ def _as_message(item: dict[str, Any]) -> dict[str, Any]:
     return item if item.get("type") in (None, "message") else {"role": item.get("type")}
 
 
-def question(body: Mapping[str, Any], model: str, said: Conversation) -> Question:
+def question(body: Mapping[str, Any], model: str, said: ChatHistory) -> Question:
     """The question in a body. Raises InvalidInput naming the body's own field."""
     refuse(body)
     chosen = model_of(model)

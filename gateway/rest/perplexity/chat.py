@@ -17,7 +17,7 @@ from citemesh.client.types import AskEvent, PlanEvent, SearchEvent, Source, Sour
 from gateway.rest.core.answer import Answer, begin
 from gateway.rest.core.body import read_object
 from gateway.rest.core.chat import finish_reason
-from gateway.rest.core.endpoint import JSON, SSE, Asking, Bounds, Endpoint
+from gateway.rest.core.endpoint import JSON, SSE, Asking, Endpoint, HttpBounds
 from gateway.rest.core.errors import Problem, problem
 from gateway.rest.core.links import Links, by_number, has_url
 from gateway.rest.core.question.field_names import in_words_of
@@ -92,7 +92,7 @@ class Sonar:
 class PerplexityApi:
     """The endpoints."""
 
-    def __init__(self, answering: Asking, bounds: Bounds) -> None:
+    def __init__(self, answering: Asking, bounds: HttpBounds) -> None:
         self._answering = answering
         self._bounds = bounds
 

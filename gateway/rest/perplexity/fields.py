@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from citemesh.client.types import Question
+from citemesh.contract.bounds import MOST_ANSWER_TOKENS
 from citemesh.errors import InvalidInput
 from gateway.rest.core.chat import MESSAGES_SCHEMA, only_text
 from gateway.rest.core.fields import Fields
 from gateway.rest.core.question.fields import COLLECTION, MORE_COLLECTIONS, SOURCE_PREFERENCE, source_types
 from gateway.rest.core.question.filters import language
-from gateway.rest.core.question.messages import Conversation
+from gateway.rest.core.question.messages import ChatHistory
 from gateway.rest.core.question.presets import BOTH
 from gateway.rest.core.question.search_options import FILTERS, OPTIONS, SIZE, SIZE_HOPS, filter_of, model_of
 
@@ -32,7 +33,7 @@ NAMES = {
 SONAR = Fields(FILTERS)
 MODEL = SONAR.text("model", f"One of {', '.join(BOTH)}.", required=True)
 MESSAGES = SONAR.anything("messages", "The conversation; its last user message is asked.", MESSAGES_SCHEMA, True)
-MAX_TOKENS = SONAR.whole("max_tokens", "Most tokens of the answer, 1 to 4096.")
+MAX_TOKENS = SONAR.whole("max_tokens", f"Most tokens of the answer, 1 to {MOST_ANSWER_TOKENS}.")
 TEMPERATURE = SONAR.number("temperature", "Softness of the model's choice, 0 to 2.")
 STREAM = SONAR.flag("stream", "Answers as server-sent events.")
 STREAM_MODE = SONAR.text("stream_mode", "Shape of the events; full where left out.", ("full", "concise"))
@@ -49,7 +50,7 @@ SONAR.unused("there is one engine", "reasoning_effort", "country", "latitude", "
 SONAR.unused("send the conversation as messages", "thread_id", "use_threads")
 
 
-def question(body: Mapping[str, Any], said: Conversation, now: datetime | None = None) -> Question:
+def question(body: Mapping[str, Any], said: ChatHistory, now: datetime | None = None) -> Question:
     """The question in a body. Raises InvalidInput naming the body's own field."""
     chosen = model_of(MODEL.of(body))
     only_text(RESPONSE_FORMAT.name, RESPONSE_FORMAT.of(body))

@@ -7,12 +7,12 @@ from starlette.responses import JSONResponse, Response
 
 from citemesh.errors import InvalidInput
 from citemesh.kit import call_context
-from gateway.jobs.job import Asked, Job
+from gateway.jobs.job import Job, JobRequest
 from gateway.jobs.runner import Runner
 from gateway.jobs.store import NEWEST
 from gateway.query.question import check
 from gateway.rest.core.body import read_object
-from gateway.rest.core.endpoint import Asking, Bounds, Endpoint
+from gateway.rest.core.endpoint import Asking, Endpoint, HttpBounds
 from gateway.rest.core.errors import Problem
 from gateway.rest.core.fields import Fields
 from gateway.rest.core.links import Links
@@ -38,7 +38,7 @@ NEXT = LIST.text("next_token", "Where the page before ended.")
 class PerplexityAsyncApi:
     """The endpoints."""
 
-    def __init__(self, jobs: Runner, bounds: Bounds) -> None:
+    def __init__(self, jobs: Runner, bounds: HttpBounds) -> None:
         self._jobs = jobs
         self._bounds = bounds
 
@@ -86,7 +86,7 @@ class PerplexityAsyncApi:
             raise InvalidInput(KEY.name, f"has {len(key)} characters", f"use at most {MOST_KEY}")
         _check(asked)
         scope = call_context.current().scope
-        kept = Asked(
+        kept = JobRequest(
             current_owner(), scope.header if scope else None, fields.MODEL.of(asked), str(request.base_url), asked, key
         )
         return JSONResponse(shown(await self._jobs.add(kept)))

@@ -14,7 +14,7 @@ from citemesh.client.types import Source
 from citemesh.errors import InvalidInput
 from gateway.query.question import check_text
 from gateway.rest.core.body import read_object
-from gateway.rest.core.endpoint import Asking, Bounds, Endpoint
+from gateway.rest.core.endpoint import Asking, Endpoint, HttpBounds
 from gateway.rest.core.errors import Problem
 from gateway.rest.core.fields import Fields, texts_of
 from gateway.rest.core.links import Links
@@ -46,7 +46,7 @@ SEARCH.unused("there is one kind of search", "search_type", "country")
 class PerplexitySearchApi:
     """The endpoint."""
 
-    def __init__(self, answering: Asking, bounds: Bounds) -> None:
+    def __init__(self, answering: Asking, bounds: HttpBounds) -> None:
         self._answering = answering
         self._bounds = bounds
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from citemesh.models.tokens import byte_vocabulary as vocabulary
 from citemesh.text.scripts import HAN
+from citemesh.text.sentences import split_sentences
 
 TURN = re.compile(r"<\|turn\|>(\w+)\n(.*?)(?=<\|end\|>|<\|turn\|>|\Z)", re.DOTALL)
 SOURCE = re.compile(r"^\[(\d+)\] ?(.*?)(?=^\[\d+\]|\Z)", re.DOTALL | re.MULTILINE)
-SENTENCE = re.compile(r"[^\s].*?(?:[.!?](?=\s|\Z)|[。！？]|\n|\Z)", re.DOTALL)
 WORD = re.compile(f"[a-z0-9]+|[{HAN}]")
 
 SHORTEST = 12
@@ -42,7 +42,7 @@ def best_quote(source: tuple[str, str], question: str) -> CopiedSentence | None:
     """Returns the sentence of a (number, text) source that shares most words with the question; the first of equals."""
     number, text = source
     asked_words = set(WORD.findall(question.lower()))
-    sentences = [sentence.strip() for sentence in SENTENCE.findall(text)]
+    sentences = [sentence.text.strip() for sentence in split_sentences(text, line_ends=True)]
     quotes = [
         CopiedSentence(int(number), s, len(asked_words & set(WORD.findall(s.lower()))))
         for s in sentences

@@ -3,15 +3,13 @@
 import base64
 import binascii
 
-from citemesh.contract.bounds import MOST_PAGE
+from citemesh.contract.bounds import DEFAULT_PAGE, MOST_PAGE
 from citemesh.errors import InvalidInput
-
-_PAGE = 100
 
 
 def size(entries: int) -> int:
     """Entries of a page."""
-    return bounded("page_size", entries, _PAGE, MOST_PAGE)
+    return bounded("page_size", entries, DEFAULT_PAGE, MOST_PAGE)
 
 
 def start(token: str) -> str:

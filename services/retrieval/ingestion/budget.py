@@ -1,4 +1,4 @@
-"""Memory for documents on their way in: who asks for more than is left waits, in the order of asking."""
+"""Memory for documents that are being ingested: whoever asks for more than is left waits, in the order of asking."""
 
 import asyncio
 from collections import deque
@@ -13,7 +13,7 @@ class Budget:
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     async def take(self, size_bytes: int) -> "Reservation":
-        """Holds room for one document of so many bytes, at most the whole budget."""
+        """Reserves memory for one document of so many bytes, at most the whole budget."""
         granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((size_bytes, granted))
         self._grant()
@@ -26,7 +26,7 @@ class Budget:
         return Reservation(self, size_bytes)
 
     def give(self, documents: int, size_bytes: int) -> None:
-        """Gives room back; a reservation does so."""
+        """Gives memory back; a reservation does so."""
         self._documents += documents
         self._bytes += size_bytes
         self._grant()
@@ -44,7 +44,7 @@ class Budget:
 
 
 class Reservation:
-    """Room for one document."""
+    """Memory reserved for one document."""
 
     def __init__(self, budget: Budget, size_bytes: int) -> None:
         self._budget = budget

@@ -18,7 +18,7 @@ from services.retrieval.ingestion.enrichment import Enricher
 from services.retrieval.ingestion.passage_tokens import TokenFiller
 from services.retrieval.ingestion.read.parsed import IngestFault
 from services.retrieval.ingestion.read.process.reader import DocumentReader
-from services.retrieval.ingestion.read.tables.table import Layout
+from services.retrieval.ingestion.read.tables.table import TableLayout
 from services.retrieval.ingestion.read.tables.windows import portions
 from services.retrieval.ingestion.tables import TableIngestion
 from services.retrieval.ingestion.upload import Header, Progress, Report, Upload
@@ -94,14 +94,14 @@ class Pipeline:
             await report(progress(header, "unchanged", stored))
             return
         kind, parsed = await self._reader.read(upload.data, header.media_type, header.uri or header.title)
-        if isinstance(parsed, Layout):
+        if isinstance(parsed, TableLayout):
             await self._ingest_table(upload, document_id, kind, parsed, report)
         else:
             info = described(upload, document_id, sha256, kind, parsed)
             await self._documents.ingest(header, info, parsed, report, commits)
 
     async def _ingest_table(
-        self, upload: Upload, table_id: str, kind: SourceType, layout: Layout, report: Report
+        self, upload: Upload, table_id: str, kind: SourceType, layout: TableLayout, report: Report
     ) -> None:
         table = TableIngestion(
             self._engine, self._cutter, self._enricher, self._committer, upload, table_id, kind, report

@@ -18,7 +18,7 @@ from services.retrieval.ingestion.documents import unreadable_notice
 from services.retrieval.ingestion.enrichment import Enricher
 from services.retrieval.ingestion.header import LONGEST_DOCUMENT_ID
 from services.retrieval.ingestion.read.parsed import IngestFault, Parsed
-from services.retrieval.ingestion.read.tables.table import Row, bad_row
+from services.retrieval.ingestion.read.tables.table import TableRow, bad_row
 from services.retrieval.ingestion.upload import Progress, Report, State, Upload
 from services.retrieval.types.document import DocumentInfo, NewDocument
 
@@ -65,7 +65,7 @@ class TableIngestion:
         self._running: set[asyncio.Task[None]] = set()
         self._tally = _RowTally()
 
-    async def ingest(self, portions: AsyncIterator[list[Row]]) -> None:
+    async def ingest(self, portions: AsyncIterator[list[TableRow]]) -> None:
         """Ingests all rows. Raises IngestFault where the table as a whole can't be ingested, CiteMeshError."""
         try:
             await self._report_progress("parsed")
@@ -80,7 +80,7 @@ class TableIngestion:
                 task.cancel()
             await asyncio.gather(*self._running, return_exceptions=True)
 
-    async def _rows(self, portions: AsyncIterator[list[Row]]) -> None:
+    async def _rows(self, portions: AsyncIterator[list[TableRow]]) -> None:
         stored_read = False
         async for rows in portions:
             if not stored_read and any(row.parsed for row in rows):
@@ -95,7 +95,7 @@ class TableIngestion:
             if sum(len(document.chunks) for document in self._pending) >= _CHUNKS_AT_ONCE:
                 await self._start()
 
-    def _new_document(self, row: Row) -> tuple[DocumentInfo, Parsed] | None:
+    def _new_document(self, row: TableRow) -> tuple[DocumentInfo, Parsed] | None:
         """A row as a new document; None where it can't be one, or is stored already."""
         row = self._checked(row)
         if row.parsed is None:
@@ -108,7 +108,7 @@ class TableIngestion:
         self._tally.rows += 1
         return None
 
-    def _checked(self, row: Row) -> Row:
+    def _checked(self, row: TableRow) -> TableRow:
         """The row, or the fault of its id."""
         document_id = self._row_id(row)
         if row.parsed is None:
@@ -122,10 +122,10 @@ class TableIngestion:
         self._row_ids.add(hash(document_id))
         return row
 
-    def _row_id(self, row: Row) -> str:
+    def _row_id(self, row: TableRow) -> str:
         return f"{self._id}#{row.row_id or row.number}"
 
-    def _described(self, row: Row, parsed: Parsed) -> DocumentInfo:
+    def _described(self, row: TableRow, parsed: Parsed) -> DocumentInfo:
         table_title = self._header.title or file_name(self._header.uri) or self._id
         title = parsed.title or f"{table_title} {row.row_id or row.number}"
         header = replace(self._header, title=title, uri=parsed.uri or self._header.uri)

@@ -1,4 +1,4 @@
-"""A document on its way in, and what is said of its progress."""
+"""A document that is being uploaded, and reports of its progress."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field

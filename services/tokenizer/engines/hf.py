@@ -8,7 +8,7 @@ from typing import Any
 from citemesh.errors import InvalidInput, NotSupported
 from citemesh.models.tokens.digest import chat_template, definition, digest_of, read_json
 from services.tokenizer.chat import ChatTemplate
-from services.tokenizer.cutter import Cutter
+from services.tokenizer.cutter import TokenCutter
 from services.tokenizer.engine import ChatPrompt, ChatTurn, TokenizedText, TokenizerFacts
 
 # The pool's threads are the parallelism; a second pool inside the library would take the cores from the other services.
@@ -38,7 +38,7 @@ class HuggingFaceTokenizer:
         self._literal = LiteralTokenizer(directory, defined)
         self._chat = ChatTemplate(template, _special_tokens(directory)) if template else None
         self._whole = load(directory) if self._chat else None
-        self._cutter = Cutter(lambda texts: [coded.ids for coded in self._literal.encode(texts, with_spans=False)])
+        self._cutter = TokenCutter(lambda texts: [coded.ids for coded in self._literal.encode(texts, with_spans=False)])
         vocabulary = self._literal.vocabulary
         self._ids = frozenset(vocabulary.values())
         self._unknown_id = _unknown_id(defined["model"], vocabulary)

@@ -17,7 +17,7 @@ from citemesh.client.citation_markers import with_markers
 from citemesh.client.types import Citation, CitationEvent, Location, Span, Upload
 from citemesh.errors import InvalidInput, Unavailable
 from citemesh.mcp import documents
-from citemesh.mcp.doors import Doors
+from citemesh.mcp.clients import MeshClients
 from citemesh.mcp.server import build
 from cli.operations.mcp import loopback
 from tests.contract.gateway.gateway_service import Running
@@ -47,7 +47,7 @@ async def connected(running: Running) -> AsyncIterator[Client]:
     async with (
         Mesh({"gateway": gateway}) as one,
         Mesh({"retrieval": retrieval}) as other,
-        Client(build(Doors(one, other), 30), read_timeout_seconds=20) as client,
+        Client(build(MeshClients(one, other), 30), read_timeout_seconds=20) as client,
     ):
         yield client
 
@@ -164,7 +164,7 @@ async def test_over_http(running: Running) -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     async with Mesh({"gateway": gateway}) as one, Mesh({"retrieval": retrieval}) as other:
-        serving = asyncio.create_task(build(Doors(one, other), 30).run_streamable_http_async(port=port))
+        serving = asyncio.create_task(build(MeshClients(one, other), 30).run_streamable_http_async(port=port))
         try:
             async with asyncio.timeout(10):
                 while not await _listens(port):

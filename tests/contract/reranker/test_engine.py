@@ -25,7 +25,7 @@ ODD = ["😀🎉👩‍👩‍👧", "x", "?", "   ", "\x00\x07", "\ud800 lone",
 
 
 @pytest.fixture(scope="module")
-def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> RerankerEngine:
+def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> RerankerEngine:
     return make_engine(request.param, tmp_path_factory.mktemp("engine"), MODELS)
 
 
@@ -46,9 +46,9 @@ def shares_content(sentence: str, stretch: str) -> bool:
     return bool(common[0] & common[1])
 
 
-def check(found: list[list[PassageSupport]], sentences: list[str], texts: list[str]) -> None:
-    assert len(found) == len(sentences)
-    for sentence, supports in zip(sentences, found, strict=True):
+def check(supports_by_sentence: list[list[PassageSupport]], sentences: list[str], texts: list[str]) -> None:
+    assert len(supports_by_sentence) == len(sentences)
+    for sentence, supports in zip(sentences, supports_by_sentence, strict=True):
         assert len({support.passage for support in supports}) == len(supports)
         assert [s.score for s in supports] == sorted((s.score for s in supports), reverse=True)
         for support in supports:
@@ -63,79 +63,79 @@ def test_a_comma_groups_digits_or_parts_numbers() -> None:
     assert not shares_content("1", "1000")
 
 
-@pytest.mark.parametrize("made", ALL, indirect=True)
-class TestEveryEngine:
-    def test_it_has_a_name(self, made: RerankerEngine) -> None:
-        assert made.name
+@pytest.mark.parametrize("engine", ALL, indirect=True)
+class TestEveryRerankerEngine:
+    def test_it_has_a_name(self, engine: RerankerEngine) -> None:
+        assert engine.name
 
-    def test_relevance_is_one_finite_score_a_text(self, made: RerankerEngine) -> None:
-        scores = made.relevance("What is the capital of France?", TEXTS, forever)
+    def test_relevance_is_one_finite_score_a_text(self, engine: RerankerEngine) -> None:
+        scores = engine.relevance("What is the capital of France?", TEXTS, forever)
         assert len(scores) == len(TEXTS)
         assert all(math.isfinite(score) for score in scores)
 
-    def test_relevance_of_nothing_is_nothing(self, made: RerankerEngine) -> None:
-        assert made.relevance("What?", [], forever) == []
+    def test_relevance_of_nothing_is_nothing(self, engine: RerankerEngine) -> None:
+        assert engine.relevance("What?", [], forever) == []
 
-    def test_equal_texts_have_equal_scores_and_order_does_not_matter(self, made: RerankerEngine) -> None:
-        scores = made.relevance("capital", [FRANCE, NOODLES, FRANCE], forever)
+    def test_equal_texts_have_equal_scores_and_order_does_not_matter(self, engine: RerankerEngine) -> None:
+        scores = engine.relevance("capital", [FRANCE, NOODLES, FRANCE], forever)
         assert scores[0] == scores[2]
-        turned = made.relevance("capital", [FRANCE, FRANCE, NOODLES], forever)
+        turned = engine.relevance("capital", [FRANCE, FRANCE, NOODLES], forever)
         assert scores[1] == pytest.approx(turned[2], abs=2e-3)
 
-    def test_odd_texts_are_judged(self, made: RerankerEngine) -> None:
+    def test_odd_texts_are_judged(self, engine: RerankerEngine) -> None:
         for query in ["capital", "😀", "首都"]:
-            scores = made.relevance(query, ODD, forever)
+            scores = engine.relevance(query, ODD, forever)
             assert all(math.isfinite(score) for score in scores)
 
-    def test_odd_sentences_and_passages_are_checked(self, made: RerankerEngine) -> None:
+    def test_odd_sentences_and_passages_are_checked(self, engine: RerankerEngine) -> None:
         texts = [*ODD, FRANCE, FRANCE, CHINA]
-        check(made.support(ODD, texts, forever), ODD, texts)
+        check(engine.support(ODD, texts, forever), ODD, texts)
 
-    def test_supports_are_well_formed(self, made: RerankerEngine) -> None:
+    def test_supports_are_well_formed(self, engine: RerankerEngine) -> None:
         sentences = ["Paris is the capital of France.", "北京是中国的首都。", "Drain the noodles.", "Nothing fits."]
-        check(made.support(sentences, TEXTS, forever), sentences, TEXTS)
+        check(engine.support(sentences, TEXTS, forever), sentences, TEXTS)
 
-    def test_emoji_support_nothing(self, made: RerankerEngine) -> None:
-        assert made.support(["😀🎉"], [FRANCE, "😀🎉"], forever) == [[]]
+    def test_emoji_support_nothing(self, engine: RerankerEngine) -> None:
+        assert engine.support(["😀🎉"], [FRANCE, "😀🎉"], forever) == [[]]
 
-    def test_without_passages_nothing_is_supported(self, made: RerankerEngine) -> None:
-        assert made.support(["Paris.", "Berlin."], [], forever) == [[], []]
+    def test_without_passages_nothing_is_supported(self, engine: RerankerEngine) -> None:
+        assert engine.support(["Paris.", "Berlin."], [], forever) == [[], []]
 
-    def test_it_stops_when_nobody_waits(self, made: RerankerEngine) -> None:
+    def test_it_stops_when_nobody_waits(self, engine: RerankerEngine) -> None:
         with pytest.raises(DeadlineExceeded):
-            made.relevance("a question nobody asked", ["a passage nobody read yet"], lambda: False)
+            engine.relevance("a question nobody asked", ["a passage nobody read yet"], lambda: False)
         with pytest.raises(DeadlineExceeded):
-            made.support(["A sentence about passages."], ["A passage nobody read, about a sentence."], lambda: False)
+            engine.support(["A sentence about passages."], ["A passage nobody read, about a sentence."], lambda: False)
 
-    def test_threads_get_the_same_answers(self, made: RerankerEngine) -> None:
-        alone = made.relevance("capital of France", TEXTS, forever)
+    def test_threads_get_the_same_answers(self, engine: RerankerEngine) -> None:
+        alone = engine.relevance("capital of France", TEXTS, forever)
         with ThreadPoolExecutor(8) as pool:
-            together = list(pool.map(lambda _: made.relevance("capital of France", TEXTS, forever), range(16)))
+            together = list(pool.map(lambda _: engine.relevance("capital of France", TEXTS, forever), range(16)))
         assert all(scores == pytest.approx(alone, abs=1e-6) for scores in together)
 
 
-@pytest.mark.parametrize("made", SENSIBLE, indirect=True)
+@pytest.mark.parametrize("engine", SENSIBLE, indirect=True)
 class TestEveryEngineThatUnderstands:
-    def test_the_answering_passage_comes_first(self, made: RerankerEngine) -> None:
-        scores = made.relevance("What is the capital of France?", TEXTS, forever)
+    def test_the_answering_passage_comes_first(self, engine: RerankerEngine) -> None:
+        scores = engine.relevance("What is the capital of France?", TEXTS, forever)
         assert max(range(4), key=scores.__getitem__) == 1
-        scores = made.relevance("中国的首都是哪里？", TEXTS, forever)
+        scores = engine.relevance("中国的首都是哪里？", TEXTS, forever)
         assert max(range(4), key=scores.__getitem__) == 2
 
-    def test_the_supporting_sentence_is_the_span(self, made: RerankerEngine) -> None:
-        found = made.support(["The wall fell in 1989.", "长城很长", "The Seine flows past."], TEXTS, forever)
-        spans = [TEXTS[f[0].passage][f[0].start : f[0].end] for f in found]
+    def test_the_supporting_sentence_is_the_span(self, engine: RerankerEngine) -> None:
+        supports = engine.support(["The wall fell in 1989.", "长城很长", "The Seine flows past."], TEXTS, forever)
+        spans = [TEXTS[f[0].passage][f[0].start : f[0].end] for f in supports]
         assert spans == ["The wall fell in 1989.", "长城很长。", "It lies on the Seine."]
 
-    def test_saying_the_same_scores_higher_than_another_number_or_name(self, made: RerankerEngine) -> None:
-        said = ["The wall fell in 1989.", "The wall fell in 1961.", "About 2.1 million people live in Lyon."]
-        same, number, name = made.support(said, [BERLIN, FRANCE], forever)
+    def test_saying_the_same_scores_higher_than_another_number_or_name(self, engine: RerankerEngine) -> None:
+        sentences = ["The wall fell in 1989.", "The wall fell in 1961.", "About 2.1 million people live in Lyon."]
+        same, number, name = engine.support(sentences, [BERLIN, FRANCE], forever)
         assert same[0].score > 0.5 > number[0].score
         assert name[0].score < same[0].score
 
-    def test_what_is_not_there_is_not_supported(self, made: RerankerEngine) -> None:
-        [found] = made.support(["The Bank of England raised its rate to 5 percent in Germany."], TEXTS, forever)
-        assert all(support.score < 0.5 for support in found)
+    def test_what_is_not_there_is_not_supported(self, engine: RerankerEngine) -> None:
+        [supports] = engine.support(["The Bank of England raised its rate to 5 percent in Germany."], TEXTS, forever)
+        assert all(support.score < 0.5 for support in supports)
 
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -41,13 +41,13 @@ class SlowEngine:
         self.begun: list[str] = []
         self.left: list[str] = []
         self.fault: Exception | None = None
-        self.stored: list[list[StoredVectors | None]] = []
+        self.vectors: list[list[StoredVectors | None]] = []
 
     def load(self) -> None:
         pass
 
-    def relevance(self, query: str, texts: Sequence[str], alive: Alive, stored: TextVectors = ()) -> list[float]:
-        self.stored.append(list(stored))
+    def relevance(self, query: str, texts: Sequence[str], alive: Alive, vectors: TextVectors = ()) -> list[float]:
+        self.vectors.append(list(vectors))
         self.begun.append(query)
         while not self.release.wait(0.005):
             if not alive():
@@ -58,9 +58,9 @@ class SlowEngine:
         return [1.0] * len(texts)
 
     def support(
-        self, sentences: Sequence[str], texts: Sequence[str], alive: Alive, stored: TextVectors = ()
+        self, sentences: Sequence[str], texts: Sequence[str], alive: Alive, vectors: TextVectors = ()
     ) -> list[list[PassageSupport]]:
-        self.stored.append(list(stored))
+        self.vectors.append(list(vectors))
         return [[] for _ in sentences]
 
 
@@ -68,8 +68,8 @@ class SlowEngine:
 async def serving(
     engine: RerankerEngine, folder: Path, pool: RerankerPool | None = None, **changes: object
 ) -> AsyncIterator[Mesh]:
-    chosen = {"blend_weight": 0.5, **changes}
-    settings = RerankerSettings(listen=f"unix:{folder / 'r.sock'}", drain_s=1, **chosen)  # type: ignore[arg-type]  # names differ a test
+    fields = {"blend_weight": 0.5, **changes}
+    settings = RerankerSettings(listen=f"unix:{folder / 'r.sock'}", drain_s=1, **fields)  # type: ignore[arg-type]  # names differ a test
     server = Server(service_of(engine, pool or RerankerPool(2, 64), settings), settings)
     await server.start()
     try:
@@ -120,14 +120,14 @@ class TestOverEveryEngine:
 
     async def test_attribute_answers_each_sentence(self, mesh: Mesh) -> None:
         sentences = ["The wall fell in 1989.", "😀", "北京是中国的首都", "x"]
-        found = await mesh.reranker.attribute(sentences, ALL_THREE, max_support=1)
+        answers = await mesh.reranker.attribute(sentences, ALL_THREE, max_support=1)
         texts = {c.id: c.text for c in ALL_THREE}
-        assert len(found) == 4
-        assert found[1] == ()
-        assert texts["berlin"][found[0][0].span.start : found[0][0].span.end] != ""
-        assert found[2][0].passage_id == "china"
-        assert "北京" in texts["china"][found[2][0].span.start : found[2][0].span.end]
-        assert all(len(supports) <= 1 for supports in found)
+        assert len(answers) == 4
+        assert answers[1] == ()
+        assert texts["berlin"][answers[0][0].span.start : answers[0][0].span.end] != ""
+        assert answers[2][0].passage_id == "china"
+        assert "北京" in texts["china"][answers[2][0].span.start : answers[2][0].span.end]
+        assert all(len(supports) <= 1 for supports in answers)
 
     async def test_many_at_once_get_their_own_answers(self, mesh: Mesh) -> None:
         async def ask(n: int) -> str:
@@ -199,11 +199,11 @@ async def test_the_blend_weight_decides(engine: RerankerEngine, tmp_path: Path) 
 async def test_without_a_share_the_model_is_asked_only_where_nothing_else_is_known(
     engine: RerankerEngine, tmp_path: Path
 ) -> None:
-    found = [Candidate("low", "capital of France", 0.1), Candidate("high", "noodles", 0.9)]
-    unknown = [Candidate(one.id, one.text) for one in found]
+    scored = [Candidate("low", "capital of France", 0.1), Candidate("high", "noodles", 0.9)]
+    unknown = [Candidate(candidate.id, candidate.text) for candidate in scored]
     async with serving(engine, tmp_path, blend_weight=0.0) as mesh:
-        ranked = await mesh.reranker.rerank("capital of France", found)
-        assert [(one.id, one.model_score) for one in ranked] == [("high", 0.0), ("low", 0.0)]
+        ranked = await mesh.reranker.rerank("capital of France", scored)
+        assert [(candidate.id, candidate.model_score) for candidate in ranked] == [("high", 0.0), ("low", 0.0)]
         assert (await mesh.reranker.rerank("capital of France", unknown))[0].id == "low"
 
 
@@ -239,21 +239,21 @@ def vectors_of(text: str, dimensions: int = 4) -> bytes:
 async def test_token_vectors_of_the_engines_own_form_reach_it(tmp_path: Path) -> None:
     slow = SlowEngine()
     slow.release.set()
-    own = Candidate("own", "字 ab", 0.5, vectors_of("字 ab"), FORM.digest)
-    other = Candidate("other", "x", 0.5, b"anything", "e" * 64)
+    usable = Candidate("own", "字 ab", 0.5, vectors_of("字 ab"), FORM.digest)
+    foreign = Candidate("other", "x", 0.5, b"anything", "e" * 64)
     async with serving(slow, tmp_path) as mesh:
-        await mesh.reranker.rerank("q", [other, own, PARIS])
-        await mesh.reranker.attribute(["A sentence."], [PARIS, own])
-    (none, came, nothing), (missing, again) = slow.stored
+        await mesh.reranker.rerank("q", [foreign, usable, PARIS])
+        await mesh.reranker.attribute(["A sentence."], [PARIS, usable])
+    (none, read, nothing), (missing, reread) = slow.vectors
     assert none is nothing is missing is None, "another model's are not used, and not looked at"
-    assert came is not None
-    assert again is not None
-    assert came.places.tolist() == [0, 1, 2, 3]
-    assert came.vectors.argmax(axis=1).tolist() == [0, 1, 2, 3]
+    assert read is not None
+    assert reread is not None
+    assert read.places.tolist() == [0, 1, 2, 3]
+    assert read.vectors.argmax(axis=1).tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(
-    ("packed", "said"),
+    ("packed", "fault"),
     [
         (b"short", "few"),
         (vectors_of("abcd")[:-1], "size"),
@@ -261,12 +261,12 @@ async def test_token_vectors_of_the_engines_own_form_reach_it(tmp_path: Path) ->
         (pack(4, np.arange(4), np.eye(4, 8, dtype=np.float32)), "8 dimensions, and 4 are wanted"),
     ],
 )
-async def test_bad_token_vectors_are_refused_by_name(tmp_path: Path, packed: bytes, said: str) -> None:
+async def test_bad_token_vectors_are_refused_by_name(tmp_path: Path, packed: bytes, fault: str) -> None:
     bad = Candidate("bad", "abcd", 0.5, packed, FORM.digest)
     async with serving(SlowEngine(), tmp_path) as mesh:
-        with pytest.raises(InvalidInput, match=rf"candidates\[1\]\.token_vectors: .*{said}"):
+        with pytest.raises(InvalidInput, match=rf"candidates\[1\]\.token_vectors: .*{fault}"):
             await mesh.reranker.rerank("q", [PARIS, bad])
-        with pytest.raises(InvalidInput, match=rf"passages\[0\]\.token_vectors: .*{said}"):
+        with pytest.raises(InvalidInput, match=rf"passages\[0\]\.token_vectors: .*{fault}"):
             await mesh.reranker.attribute(["s"], [bad])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gateway.rest.app import Ways, endpoints
-from gateway.rest.core.endpoint import Bounds
+from gateway.rest.core.endpoint import HttpBounds
 from tests.contract.gateway.gateway_service import Running, gateway
 from tests.contract.rest.rest_service import ASKED, Asked, recording
 
@@ -39,7 +39,7 @@ async def test_every_endpoint_that_is_served_is_described(running: Running) -> N
     described = (await running.http.get("/openapi.json")).json()["paths"]
     anything: Any = object()
     ways = Ways(anything, anything, anything, anything, anything, anything, anything)
-    for one in endpoints(ways, Bounds(1, 1, 1)):
+    for one in endpoints(ways, HttpBounds(1, 1, 1)):
         assert one.method.lower() in described[re.sub(r":\w+}", "}", one.path)], one.path
 
 

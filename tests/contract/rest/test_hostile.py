@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gateway.rest.app import Ways, endpoints
-from gateway.rest.core.endpoint import Bounds
+from gateway.rest.core.endpoint import HttpBounds
 from tests.contract.gateway.gateway_service import Running
 from tests.contract.rest.library_service import library
 from tests.contract.rest.rest_service import ASKED, MESSAGES
@@ -45,7 +45,7 @@ def bodies() -> Iterator[tuple[str, dict[str, Any]]]:
     """Each endpoint's path with a valid body of which one field was replaced."""
     anything: Any = object()
     ways = Ways(anything, anything, anything, anything, anything, anything, anything)
-    for one in endpoints(ways, Bounds(1, 1, 1)):
+    for one in endpoints(ways, HttpBounds(1, 1, 1)):
         for field in one.body.schema()["properties"] if one.body else ():
             for value in VALUES:
                 yield one.path, VALID | {field: value}

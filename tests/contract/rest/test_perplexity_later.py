@@ -10,7 +10,7 @@ import perplexity
 import pytest
 
 from citemesh.errors import NotFound
-from gateway.jobs.job import Bounds
+from gateway.jobs.job import JobBounds
 from tests.contract.gateway.gateway_service import Running, gateway
 from tests.contract.rest.rest_service import MESSAGES, URLS, WOVEN, over
 from tests.unit.gateway.query import fakes
@@ -101,7 +101,7 @@ async def test_a_failure_is_told() -> None:
 async def test_too_many_are_refused_and_a_restart_answers_those_that_wait(tmp_path: Path) -> None:
     hung = fakes.Mesh()
     hung.generation = replace(hung.generation, hang=True)
-    most = Bounds().unfinished
+    most = JobBounds().unfinished
     async with gateway(hung, threads_dir=tmp_path) as running:
         replies = [await running.http.post(PATH, json={"request": REQUEST}) for _ in range(most + 1)]
         assert [reply.status_code for reply in replies] == [200] * most + [429]

@@ -43,7 +43,7 @@ def in_parts(engine: TokenizerEngine, text: str, size: int) -> list[int]:
 
 
 @pytest.mark.parametrize("engine", ALL, indirect=True)
-class TestEveryEngine:
+class TestEveryTokenizerEngine:
     def test_facts_are_whole(self, engine: TokenizerEngine) -> None:
         facts = engine.facts
         assert facts.name
@@ -151,8 +151,8 @@ def test_prompts_are_those_of_transformers(engine: TokenizerEngine, turns: list[
     messages = [{"role": turn.role, "content": turn.content} for turn in turns]
     text = reference.apply_chat_template(messages, tokenize=False, add_generation_prompt=prompt)
     ids = reference(text, add_special_tokens=False)["input_ids"]
-    found = engine.render(turns, prompt)
-    assert (found.text, found.ids) == (text, ids)
+    rendered = engine.render(turns, prompt)
+    assert (rendered.text, rendered.ids) == (text, ids)
 
 
 @pytest.mark.real
@@ -169,11 +169,11 @@ async def test_a_long_text_in_a_thread_leaves_the_loop_alive(engine: TokenizerEn
             longest = max(longest, time.perf_counter() - before)
 
     beating = asyncio.create_task(beat())
-    started = time.perf_counter()
+    start_s = time.perf_counter()
     await asyncio.to_thread(engine.encode, [text], False)
-    taken = time.perf_counter() - started
+    seconds = time.perf_counter() - start_s
     beating.cancel()
-    assert longest < max(0.05, taken / 2)
+    assert longest < max(0.05, seconds / 2)
 
 
 @pytest.mark.real

@@ -59,14 +59,14 @@ def details(error: grpc.aio.AioRpcError, kind: type[Any]) -> Any:
     status = rpc_status.from_call(error)  # type: ignore[arg-type]  # it reads what both kinds of errors have
     assert status is not None
     for packed in status.details:
-        found = kind()
-        if packed.Unpack(found):
-            return found
+        detail = kind()
+        if packed.Unpack(detail):
+            return detail
     raise AssertionError(f"no {kind.__name__} in {status}")
 
 
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
-class TestEveryEngine:
+class TestServiceOfEveryEngine:
     async def test_texts_become_ids_in_their_order(self, stub: TokenizerServiceStub, engine: TokenizerEngine) -> None:
         texts = ["", "The sky is blue.", "天空是蓝色的 😀"]
         answer = await stub.Encode(pb.EncodeRequest(texts=texts, with_spans=True))
@@ -91,13 +91,13 @@ class TestEveryEngine:
         text = "First paragraph, 第一段。\n\nSecond one with a few more words! 第二段有更多的字。\n" * 30
         for overlap in (0, 8):
             answer = await stub.Split(pb.SplitRequest(text=text, max_tokens=40, overlap_tokens=overlap))
-            held: set[int] = set()
+            covered: set[int] = set()
             for piece in answer.pieces:
                 assert piece.text == text[piece.span.start : piece.span.end]
                 assert 1 <= piece.tokens <= 40
                 assert piece.tokens == len(engine.encode([piece.text], with_spans=False)[0].ids)
-                held.update(range(piece.span.start, piece.span.end))
-            assert all(character.isspace() or place in held for place, character in enumerate(text))
+                covered.update(range(piece.span.start, piece.span.end))
+            assert all(character.isspace() or place in covered for place, character in enumerate(text))
 
     @pytest.mark.slow
     async def test_hostile_texts_come_to_an_end(self, stub: TokenizerServiceStub) -> None:

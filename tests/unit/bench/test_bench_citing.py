@@ -18,7 +18,7 @@ from bench.retrieving.sets import SETS
 from citemesh.client.types import Candidate, Location, Source, Span, Support
 from citemesh.errors import PreconditionFailed
 from citemesh.evaluation import questions
-from gateway.query.pack.token_vectors import TokenVectors
+from gateway.query.pack.token_vectors import SourceVectors
 
 PLACE = Location(Span(0, 20))
 SOURCES = [
@@ -47,7 +47,7 @@ def test_markers_are_taken_as_they_stand_and_those_of_no_source_count() -> None:
 
 async def test_the_check_cites_what_supports_whatever_the_markers_say() -> None:
     claims = claims_of("It runs at 40 bar [2]. Nothing is known.")
-    found = await checked(claims, SOURCES, Finder(), TokenVectors())  # type: ignore[arg-type]  # it never ranks
+    found = await checked(claims, SOURCES, Finder(), SourceVectors())  # type: ignore[arg-type]  # it never ranks
     assert [one.documents for one in found] == [("d1",), ()]
 
 

@@ -173,8 +173,8 @@ async def test_a_run_is_kept_compared_and_shown_worst_first(tmp_path: Path) -> N
     asked = [ASKED, Asked("q2", EVIL, (EVIL,), (Evidence(document_id="pump"),)), Asked("q3", "Broken?", ("yes",))]
     bad = await judge(Answers((3,), {"Broken?": Unavailable(EVIL, 1.0)}), *asked)
     good = await judge(Answers((1, 2)), *asked)
-    first = record.Record("one", {"mode": "generated"}, tuple(map(record.case, bad)))
-    second = record.Record("two", {}, tuple(map(record.case, good)))
+    first = record.EvaluationRecord("one", {"mode": "generated"}, tuple(map(record.case, bad)))
+    second = record.EvaluationRecord("two", {}, tuple(map(record.case, good)))
     file = tmp_path / "one.json"
     file.write_text(json.dumps(record.to_json(first, {})), encoding="utf-8")
     kept = record.read(file)
@@ -187,7 +187,7 @@ async def test_a_run_is_kept_compared_and_shown_worst_first(tmp_path: Path) -> N
     places = [page.index(f"{name} ·") for name in ("q3", "q2", "q1")]
     assert places == sorted(places)
     with pytest.raises(InvalidInput, match="no question in common"):
-        record.compared(kept, record.Record("none", {}, ()))
+        record.compared(kept, record.EvaluationRecord("none", {}, ()))
     file.write_text('{"version": 9}', encoding="utf-8")
     with pytest.raises(InvalidInput, match="version 9"):
         record.read(file)
@@ -203,7 +203,7 @@ def test_a_case_says_what_was_missing_and_a_page_what_a_small_model_means() -> N
     kept = record.case(Judged(missing, outcome, measures.measures(missing, outcome)))
     assert (kept.missing, kept.sentences, kept.unsupported) == ((EVIL,), 1, 1)
     assert kept.sources[0] == "[1] Pump manual (evidence)"
-    page = report.page(record.Record("one", {}, (kept,)), {})
+    page = report.page(record.EvaluationRecord("one", {}, (kept,)), {})
     assert "135 million parameters" in page and "Evidence that was not found" in page and EVIL not in page
 
 
@@ -213,7 +213,9 @@ def test_only_a_name_that_tells_calls_a_model_small(name: str) -> None:
 
 
 def test_a_run_of_an_earlier_release_is_read(tmp_path: Path) -> None:
-    kept = record.to_json(record.Record("old", {}, (record.Case("1", "q", "a", (), ("s",), 0, "", "", {}),)), {})
+    kept = record.to_json(
+        record.EvaluationRecord("old", {}, (record.Case("1", "q", "a", (), ("s",), 0, "", "", {}),)), {}
+    )
     for name in ("missing", "sentences", "model"):
         del kept["cases"][0][name]
     file = tmp_path / "old.json"

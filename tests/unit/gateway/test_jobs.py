@@ -10,14 +10,14 @@ import pytest
 
 from citemesh.errors import NotFound, Overloaded, PreconditionFailed, Unavailable
 from citemesh.kit import call_context
-from gateway.jobs.job import Asked, Bounds, Job
+from gateway.jobs.job import Job, JobBounds, JobRequest
 from gateway.jobs.runner import Runner
 from gateway.jobs.store import JobStore
 from gateway.threads.owner import Owner, current_owner
 
 ANN, EVE = Owner("acme", "user:ann"), Owner("acme", "user:eve")
-ASKED = Asked(ANN, "notes", "sonar", "http://x/", {"messages": [{"role": "user", "content": "泵 🙂?"}]})
-BOUNDS = Bounds(unfinished=2, unfinished_in_all=3, kept=3, request_bytes=500, wait_s=100, keep_s=1000, tries=2)
+ASKED = JobRequest(ANN, "notes", "sonar", "http://x/", {"messages": [{"role": "user", "content": "泵 🙂?"}]})
+BOUNDS = JobBounds(unfinished=2, unfinished_in_all=3, kept=3, request_bytes=500, wait_s=100, keep_s=1000, tries=2)
 
 
 @dataclass

@@ -13,7 +13,7 @@ import pytest
 
 from citemesh.client.types import Citation, CitationEvent, Location, Source, Span
 from citemesh.errors import InvalidInput, NotFound, PreconditionFailed
-from gateway.threads.bounds import Bounds
+from gateway.threads.bounds import ThreadBounds
 from gateway.threads.owner import Owner
 from gateway.threads.store import ThreadStore
 from gateway.threads.turn import Turn
@@ -41,8 +41,8 @@ async def store(tmp_path: Path) -> AsyncIterator[ThreadStore]:
 
 
 class opened:
-    def __init__(self, directory: Path, bounds: Bounds | None = None) -> None:
-        self._store = ThreadStore(directory, bounds or Bounds())
+    def __init__(self, directory: Path, bounds: ThreadBounds | None = None) -> None:
+        self._store = ThreadStore(directory, bounds or ThreadBounds())
 
     async def __aenter__(self) -> ThreadStore:
         await self._store.open()
@@ -115,7 +115,7 @@ def holds(directory: Path, text: str) -> bool:
 
 
 async def test_a_full_thread_takes_no_more(tmp_path: Path) -> None:
-    async with opened(tmp_path, Bounds(turns=2)) as store:
+    async with opened(tmp_path, ThreadBounds(turns=2)) as store:
         name = await store.append(ANN, "", TURN)
         await store.require_space(ANN, name)
         await store.append(ANN, name, TURN)
@@ -126,7 +126,7 @@ async def test_a_full_thread_takes_no_more(tmp_path: Path) -> None:
 
 
 async def test_a_thread_stays_within_one_message(tmp_path: Path) -> None:
-    async with opened(tmp_path, Bounds(thread_bytes=6000)) as store:
+    async with opened(tmp_path, ThreadBounds(thread_bytes=6000)) as store:
         name = await store.append(ANN, "", replace(TURN, answer="x" * 3000))
         for call in (store.append(ANN, name, replace(TURN, answer="x" * 3000)), store.require_space(ANN, name)):
             with pytest.raises(PreconditionFailed, match="start a new one"):
@@ -135,7 +135,7 @@ async def test_a_thread_stays_within_one_message(tmp_path: Path) -> None:
 
 
 async def test_a_callers_oldest_thread_gives_way_and_nobody_elses(tmp_path: Path) -> None:
-    async with opened(tmp_path, Bounds(threads=2)) as store:
+    async with opened(tmp_path, ThreadBounds(threads=2)) as store:
         theirs = await store.append(BOB, "", TURN)
         first, second = await store.append(ANN, "", TURN), await store.append(ANN, "", TURN)
         await store.append(ANN, first, TURN)
@@ -148,7 +148,7 @@ async def test_a_callers_oldest_thread_gives_way_and_nobody_elses(tmp_path: Path
 
 async def test_a_tenants_bytes_are_bounded_and_others_threads_stay(tmp_path: Path) -> None:
     big = replace(TURN, answer="x" * 3000)
-    async with opened(tmp_path, Bounds(tenant_bytes=9000, turn_bytes=5000)) as store:
+    async with opened(tmp_path, ThreadBounds(tenant_bytes=9000, turn_bytes=5000)) as store:
         old = await store.append(ANN, "", big)
         theirs = await store.append(BOB, "", big)
         new = await store.append(ANN, "", big)
@@ -174,12 +174,12 @@ async def test_many_at_once_lose_no_turn(store: ThreadStore) -> None:
 DRIVER = """
 import asyncio, sys
 from pathlib import Path
-from gateway.threads.bounds import Bounds
+from gateway.threads.bounds import ThreadBounds
 from gateway.threads.store import ThreadStore
 from tests.unit.gateway.test_threads import ANN, TURN
 
 async def main() -> None:
-    store = ThreadStore(Path(sys.argv[1]), Bounds(turns=100_000))
+    store = ThreadStore(Path(sys.argv[1]), ThreadBounds(turns=100_000))
     await store.open()
     name = await store.append(ANN, "", TURN)
     while True:
@@ -200,7 +200,7 @@ async def test_what_was_kept_survives_kill_9(tmp_path: Path) -> None:
         os.kill(child.pid, signal.SIGKILL)
         await child.wait()
         lines += (await child.stdout.read()).splitlines()
-    async with opened(tmp_path, Bounds(turns=100_000)) as store:
+    async with opened(tmp_path, ThreadBounds(turns=100_000)) as store:
         thread, turns = await store.read(ANN, lines[0].decode().strip())
     assert len(turns) == thread.turns >= len([line for line in lines if line.strip()])
     assert set(turns) == {TURN}

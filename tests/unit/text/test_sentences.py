@@ -1,5 +1,7 @@
 """Sentences of a growing text: nothing is lost, nothing is cut twice, and deltas don't change where it is cut."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,6 +63,9 @@ def test_prose_tiles_too(text: str) -> None:
         ("Title\n\n- one\n- two", ["Title", "- one", "- two"]),
         ("Wait... what? no way!", ["Wait... what? no way!"]),
         ("Smile 😀. Next 👨‍👩‍👧 one.", ["Smile 😀.", "Next 👨‍👩‍👧 one."]),
+        ("ما هذا؟ هذا كتاب.", ["ما هذا؟", "هذا كتاب."]),
+        ("यह एक है। वह दो है।", ["यह एक है।", "वह दो है।"]),
+        ("It is «so.» It is {not.} Then.", ["It is «so.»", "It is {not.}", "Then."]),
         ("Is it No. 5? No. It is not.", ["Is it No. 5?", "No.", "It is not."]),
         ("", []),
     ],
@@ -85,3 +90,19 @@ def test_a_text_without_any_end_is_cut_and_stays_quick() -> None:
     assert [len(s.text) for s in streamed(list(text))] == [LONGEST_SENTENCE] * 12 + [400]
     words = streamed(["word "] * 2000)
     assert all(s.text.endswith(" ") for s in words)
+
+
+def test_a_full_width_semicolon_ends_a_sentence_where_asked() -> None:
+    assert texts("他来了；她走了。") == ["他来了；她走了。"]
+    splitter = SentenceSplitter(semicolons=True)
+    assert [sentence.text for sentence in [*splitter.feed("他来了；她走了。"), *splitter.close()]] == [
+        "他来了；",
+        "她走了。",
+    ]
+
+
+def test_hostile_texts_are_cut_in_linear_time() -> None:
+    for text in ("\n" * 100_000, "." * 100_000, "a. " * 50_000, "e.g. " * 50_000, " " * 100_000 + "a"):
+        start_s = time.thread_time()
+        assert "".join(sentence.text for sentence in split_sentences(text)) == text
+        assert time.thread_time() - start_s < 5

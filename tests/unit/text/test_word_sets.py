@@ -52,13 +52,6 @@ def test_texts_about_nothing(text: str) -> None:
     assert (words.content, words.compared, words.numbers, words.names) == (frozenset(), (), frozenset(), frozenset())
 
 
-@pytest.mark.parametrize(
-    ("word", "root"), [("falls", "fall"), ("falling", "fall"), ("is", "is"), ("aged", "aged"), ("cities", "cit")]
-)
-def test_endings_go(word: str, root: str) -> None:
-    assert english_stem(word) == root
-
-
 @given(st.text(max_size=200))
 def test_parts_belong_together(text: str) -> None:
     words = word_sets(text)

@@ -15,7 +15,7 @@ _MARKERS = re.compile(r"\s?\[\d{1,3}\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class ChatHistory:
     """What is asked and what was said before; unused names the messages that no answer is made of."""
 
     question: str
@@ -30,7 +30,7 @@ class _Message:
     text: str
 
 
-def conversation(field: str, messages: Any) -> Conversation:
+def conversation(field: str, messages: Any) -> ChatHistory:
     """Reads a list of messages. Raises InvalidInput naming the message at fault."""
     turns = as_kind(field, messages, list)
     roles = [as_kind(f"{field}[{at}]", turn, dict).get("role") for at, turn in enumerate(turns)]
@@ -41,7 +41,7 @@ def conversation(field: str, messages: Any) -> Conversation:
     check_text(f"{field}[{asked}].content", question)
     said = list(_said(field, turns[:asked]))
     unused = [*_unused(field, roles, asked), *(f"{one.field} (too long ago)" for one in said[:-MOST_TURNS])]
-    return Conversation(question, tuple((one.role, one.text) for one in said[-MOST_TURNS:]), tuple(unused))
+    return ChatHistory(question, tuple((one.role, one.text) for one in said[-MOST_TURNS:]), tuple(unused))
 
 
 def _said(field: str, turns: Sequence[dict[str, Any]]) -> Iterable[_Message]:

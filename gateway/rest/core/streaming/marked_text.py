@@ -1,4 +1,4 @@
-"""Weaves ``[n]`` markers into the answer's text, for ways in that have no citation events."""
+"""Puts ``[n]`` markers into the answer's text, for APIs that have no citation events."""
 
 from dataclasses import dataclass
 

@@ -10,33 +10,33 @@ from services.retrieval.ingestion.read.office import docx, epub
 from services.retrieval.ingestion.read.parsed import IngestFault, Parsed, clean
 from services.retrieval.ingestion.read.pdf import document
 from services.retrieval.ingestion.read.tables import delimited, json_lines
-from services.retrieval.ingestion.read.tables.table import Layout, Row
+from services.retrieval.ingestion.read.tables.table import TableLayout, TableRow
 
 _HEAD = 256 * 1024
 _BINARY: dict[str, Callable[[bytes], Parsed]] = {"pdf": document.parse, "docx": docx.parse, "epub": epub.parse}
 
 
-def read(data: bytes, media_type: str = "", name: str = "") -> tuple[Detected, Parsed | Layout]:
+def read(data: bytes, media_type: str = "", name: str = "") -> tuple[Detected, Parsed | TableLayout]:
     """Reads a document, or finds out how a table is written. Raises IngestFault; see its reasons in the protos."""
     if not data:
         raise IngestFault("EMPTY", "it has no bytes", "send a document that has some")
     detected = detect(data, media_type, name)
     parsed = _parse(data, detected, name)
-    if isinstance(parsed, Layout):
+    if isinstance(parsed, TableLayout):
         return detected, parsed
     if not any(block.kind != "comment" for block in parsed.blocks) or not parsed.text.strip():
         raise IngestFault("NO_TEXT", "it holds no text", "send a document that has some")
     return detected, parsed
 
 
-def read_rows(window: bytes, layout: Layout, number: int, last: bool) -> tuple[list[Row], int]:
+def read_rows(window: bytes, layout: TableLayout, number: int, last: bool) -> tuple[list[TableRow], int]:
     """Rows that stand whole in a window of a table, the first of which has that number, and the bytes they take."""
     if layout.kind == "csv":
         return delimited.rows(window, layout, number, last)
     return json_lines.rows(window, layout, number, last)
 
 
-def _parse(data: bytes, detected: Detected, name: str) -> Parsed | Layout:
+def _parse(data: bytes, detected: Detected, name: str) -> Parsed | TableLayout:
     kind = detected.source_type
     if kind in _BINARY:
         return _BINARY[kind](data)
@@ -50,7 +50,7 @@ def _parse(data: bytes, detected: Detected, name: str) -> Parsed | Layout:
     return markdown.parse(decoded) if kind == "markdown" else text.parse(decoded)
 
 
-def _layout(data: bytes, detected: Detected) -> Layout:
+def _layout(data: bytes, detected: Detected) -> TableLayout:
     mark, encoding = encoding_of(data, detected.charset)
     start = head(data[: _HEAD + mark], detected.charset)
     before = mark if encoding == "utf-8" else 0

@@ -13,7 +13,7 @@ from citemesh.client.mesh import Mesh
 from citemesh.client.types import IngestProgress, Upload
 from citemesh.errors import PermissionDenied, Unavailable
 from cli.documents import ingestion_run as module
-from cli.documents.ingestion_run import Intake
+from cli.documents.ingestion_run import IngestionRun
 from cli.documents.ingestion_view import Bars, Totals, item_json, outcome, summarise
 from cli.documents.walk import walk
 
@@ -45,10 +45,10 @@ def commits(stream: int, upload: Upload) -> list[IngestProgress]:
     return [report(upload, "received"), report(upload, "chunked", 3), report(upload, "committed", 3)]
 
 
-async def taken(tmp_path: Path, act: Act, replace: bool = False) -> tuple[Intake, FakeMesh]:
+async def taken(tmp_path: Path, act: Act, replace: bool = False) -> tuple[IngestionRun, FakeMesh]:
     for name in ("a.md", "b.md", "c.md"):
         (tmp_path / name).write_text(name)
-    intake, mesh = Intake.of(walk([tmp_path], tmp_path), "notes", replace), FakeMesh(act)
+    intake, mesh = IngestionRun.of(walk([tmp_path], tmp_path), "notes", replace), FakeMesh(act)
     await intake.run(cast(Mesh, mesh))
     return intake, mesh
 
@@ -126,7 +126,7 @@ async def test_a_huge_file_is_not_read_and_a_vanished_one_is_told(
     (tmp_path / "ok.md").write_text("abc")
     (tmp_path / "big.md").write_text("abcd")
     (tmp_path / "gone.md").write_text("abc")
-    intake = Intake.of(walk([tmp_path], tmp_path))
+    intake = IngestionRun.of(walk([tmp_path], tmp_path))
     (tmp_path / "gone.md").unlink()
     mesh = FakeMesh(commits)
     await intake.run(cast(Mesh, mesh))
@@ -153,7 +153,7 @@ async def test_rows_of_a_table_are_counted_and_its_failed_ones_told(tmp_path: Pa
 def test_sums_are_kept_up_and_a_tables_rows_count_as_they_come(tmp_path: Path) -> None:
     for name in ("a.md", "b.md"):
         (tmp_path / name).write_text("x" * 10)
-    items = Intake.of(walk([tmp_path], tmp_path)).items
+    items = IngestionRun.of(walk([tmp_path], tmp_path)).items
     totals = Totals(items)
     assert totals.seconds_left is None
     items[0].take(IngestProgress("0", "id", "chunked", 5, 10))
@@ -171,7 +171,7 @@ def test_sums_are_kept_up_and_a_tables_rows_count_as_they_come(tmp_path: Path) -
 
 def test_a_summary_tells_rows_and_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x")
-    (item,) = Intake.of(walk([tmp_path], tmp_path)).items
+    (item,) = IngestionRun.of(walk([tmp_path], tmp_path)).items
     item.take(IngestProgress("0", "id", "committed", 9, 10, "BROKEN", "row 7: no end.", "mend it", 9, 1))
     out = Console(record=True, file=io.StringIO(), width=100)
     summarise(out, [item], 75.0)
@@ -184,7 +184,7 @@ def test_a_summary_tells_rows_and_what_to_do(tmp_path: Path) -> None:
 def test_bars_show_documents_their_rate_and_the_time_left(tmp_path: Path) -> None:
     for name in ("a.md", "b.md", "c.md"):
         (tmp_path / name).write_text("x" * 10)
-    items = Intake.of(walk([tmp_path], tmp_path)).items
+    items = IngestionRun.of(walk([tmp_path], tmp_path)).items
     out = Console(file=io.StringIO(), width=120, force_terminal=True, color_system=None)
     with Bars(out, items) as bars:
         bars._totals._started -= 10  # so long it took

@@ -16,7 +16,7 @@ from rich.console import Console
 from citemesh.client.mesh import Mesh
 from citemesh.errors import PermissionDenied, PreconditionFailed, Unavailable
 from cli.documents import folder, watch
-from cli.documents.folder import Difference, Roots, difference, look, settled
+from cli.documents.folder import FolderDifference, Roots, difference, look, settled
 from cli.documents.journal import Journal
 from cli.documents.watch import Watch, WatchOptions
 from cli.documents.watch_view import JsonWatchView, TextWatchView
@@ -269,7 +269,7 @@ def test_only_what_two_looks_agree_on_is_settled(docs: Path) -> None:
     ready = settled(found, look([docs]))
     assert [seen.found.uri for seen in ready.changed] == ["docs/c.md"]
     assert ready.gone == ()
-    assert not Difference((), ())
+    assert not FolderDifference((), ())
 
 
 def test_a_folder_on_another_disk_is_not_the_one(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from cli.terminal.text_flow import Flow
+from cli.terminal.text_flow import TextFlow
 
 
 def flowed(parts: list[str], width: int, marks: bool = False) -> str:
     out = io.StringIO()
-    flow = Flow(Console(file=out, force_terminal=True, color_system=None, width=width, soft_wrap=True))
+    flow = TextFlow(Console(file=out, force_terminal=True, color_system=None, width=width, soft_wrap=True))
     for part in parts:
         flow.text(part)
         if marks:

@@ -7,7 +7,6 @@ import pytest
 
 from citemesh.client.types import MetadataCondition, Question, SearchFilter
 from citemesh.errors import InvalidInput
-from citemesh.text.languages import LANGUAGE_NAMES, script_of_language
 from gateway.query.question import check
 
 DAY = datetime(2024, 1, 1, tzinfo=UTC)
@@ -66,10 +65,3 @@ def test_a_value_out_of_bounds_is_refused_by_its_field(fields: dict[str, Any], f
         check(Question("q", **fields))
     assert refused.value.field == field
     assert refused.value.remedy
-
-
-def test_languages_are_those_of_the_standard() -> None:
-    assert len(LANGUAGE_NAMES) == 183
-    assert all(len(code) == 2 and code.islower() for code in LANGUAGE_NAMES)
-    assert (LANGUAGE_NAMES["de"], LANGUAGE_NAMES["gd"]) == ("German", "Scottish Gaelic")
-    assert [script_of_language(code) for code in ("de", "zh", "ru", "hy")] == ["latin", "han", "cyrillic", "other"]

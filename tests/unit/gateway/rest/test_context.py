@@ -25,7 +25,7 @@ async def tell(request: Request) -> JSONResponse:
 
 
 async def get(headers: dict[str, str]) -> httpx.Response:
-    app = context.CallContext(Starlette(routes=[Route("/x", tell)]))
+    app = context.HttpCallContext(Starlette(routes=[Route("/x", tell)]))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://t") as client:
         return await client.get("/x", headers=headers)
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citemesh.text.characters import whole_character
 from citemesh.text.sentence_marks import rough_sentences
 from services.retrieval.embedding.fake import FakeEncoder
 from services.retrieval.ingestion.chunk.chunker import ChunkSize, chunk
@@ -130,14 +129,6 @@ def test_large_and_hostile_texts_are_cut_in_linear_time(source: str) -> None:
 
     quarter = min(seconds(source[: len(source) // 4]) for _ in range(2))
     assert seconds(source) < 12 * quarter + 0.2
-
-
-def test_characters_that_belong_together_stay_so() -> None:
-    family = "👨‍👩‍👧"
-    for at in range(1, len(family)):
-        assert whole_character("ab" + family + "c", 0, 2 + at) == 2
-    assert whole_character("xe\u0301y", 0, 2) == 1
-    assert whole_character("xy", 0, 1) == 1
 
 
 def test_chinese_is_cut_at_its_sentences() -> None:

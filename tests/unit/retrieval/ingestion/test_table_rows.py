@@ -11,7 +11,7 @@ from services.retrieval.ingestion.read.dates import date_of
 from services.retrieval.ingestion.read.document import read
 from services.retrieval.ingestion.read.parsed import IngestFault
 from services.retrieval.ingestion.read.process.reader import DirectReader, ProcessReader
-from services.retrieval.ingestion.read.tables.table import Layout, Row
+from services.retrieval.ingestion.read.tables.table import TableLayout, TableRow
 from services.retrieval.ingestion.read.tables.windows import portions
 
 from .ingesting import written
@@ -19,14 +19,14 @@ from .ingesting import written
 
 async def rows_of(
     data: bytes, media_type: str = "", name: str = "", window: int = 64, most_row: int = 4096
-) -> list[Row]:
+) -> list[TableRow]:
     """All rows, read through small windows."""
     _, layout = read(data, media_type, name)
-    assert isinstance(layout, Layout)
+    assert isinstance(layout, TableLayout)
     return [row async for portion in portions(DirectReader(), data, layout, window, most_row) for row in portion]
 
 
-def texts(rows: Sequence[Row]) -> list[str]:
+def texts(rows: Sequence[TableRow]) -> list[str]:
     said = [(row.parsed.text if row.parsed else "", row.fault) for row in rows]
     return [f"{fault.reason}: {fault.message}" if fault else text for text, fault in said]
 
@@ -42,9 +42,9 @@ def test_whatever_was_written_is_read_whatever_the_windows(
 ) -> None:
     table = [("first", "second", "third"), *rows]
     data = written(table, delimiter)
-    layout = Layout("csv", start=len(written(table[:1], delimiter)), delimiter=delimiter, columns=table[0])
+    layout = TableLayout("csv", start=len(written(table[:1], delimiter)), delimiter=delimiter, columns=table[0])
 
-    async def read_all() -> list[Row]:
+    async def read_all() -> list[TableRow]:
         return [row async for portion in portions(DirectReader(), data, layout, window) for row in portion]
 
     found = asyncio.run(read_all())
@@ -86,7 +86,7 @@ async def test_without_a_text_column_a_row_is_its_columns() -> None:
 )
 async def test_layouts_are_found_out(data: bytes, name: str, columns: tuple[str, ...], first: str) -> None:
     _, layout = read(data, "", name)
-    assert isinstance(layout, Layout)
+    assert isinstance(layout, TableLayout)
     assert layout.columns == columns
     assert texts(await rows_of(data, "", name))[0] == first
 
@@ -169,7 +169,7 @@ async def test_a_reader_process_answers_rows_as_they_are() -> None:
     data = written([("id", "text"), *((str(n), f"Row {n} 中文 {'words ' * 20}") for n in range(1500))])
     reader = ProcessReader(1, 1024, 30)
     _, layout = await reader.read(data, "text/csv", "")
-    assert isinstance(layout, Layout)
+    assert isinstance(layout, TableLayout)
     found = [row async for portion in portions(reader, data, layout, 50_000) for row in portion]
     direct = [row async for portion in portions(DirectReader(), data, layout, 70_000) for row in portion]
     assert found == direct

@@ -7,7 +7,6 @@ from contextlib import closing
 import pytest
 
 from citemesh.text.index_words import index_words
-from citemesh.text.stemming import arabic_stem
 from services.retrieval.search import lexical
 
 SENTENCES = {
@@ -110,20 +109,3 @@ def test_common_words_are_left_out_where_there_are_others() -> None:
 def test_thai_vowels_stay_in_their_pairs(index: sqlite3.Connection) -> None:
     assert list(index_words("ที่นี่")) == ["ที่นี่", "นี่"]
     assert found(index, "กี่") == []
-
-
-@pytest.mark.parametrize(
-    ("word", "stem"),
-    [
-        ("المكتبة", "مكتب"),
-        ("والمكتبات", "مكتب"),
-        ("بالمدينة", "مدين"),
-        ("أحمد", "احمد"),
-        ("ال", "ال"),
-        ("و", "و"),
-        ("هي", "هي"),
-        ("ولد", "ولد"),
-    ],
-)
-def test_arabic_words_lose_what_is_written_with_them(word: str, stem: str) -> None:
-    assert arabic_stem(word) == stem

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citemesh.text.index_words import index_words
 from services.retrieval.search import lexical
 from services.retrieval.search.fusion import Fused, Scores, Weights, fuse, fuse_ranks, rank, unrelated
 
@@ -91,24 +90,6 @@ def test_ties_are_stable() -> None:
     same = dict.fromkeys(range(10), 0.5)
     assert [it.key for it in fuse(same, same, Weights(), 4)] == [0, 1, 2, 3]
     assert [it.key for it in rank(same, {}, 3)] == [0, 1, 2]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Hello, World!", ["hello", "world"]),
-        ("北京大学", ["北京", "京大", "大学", "学"]),
-        ("用Python写代码", ["用", "python", "写代", "代码", "码"]),
-        ("ｆｕｌｌ Ｗｉｄｔｈ", ["full", "width"]),
-        ("x" * 130, ["x" * 64, "x" * 64, "xx"]),
-        ("", []),
-        ("!?…", []),
-        ("한국어 서울", ["한국", "국어", "어", "서울", "울"]),
-        ("snake_case-word 3.14", ["snake", "case", "word", "3", "14"]),
-    ],
-)
-def test_words(text: str, expected: list[str]) -> None:
-    assert list(index_words(text)) == expected
 
 
 def test_a_query_keeps_each_word_once_and_no_loose_ends() -> None:

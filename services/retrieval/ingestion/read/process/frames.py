@@ -8,7 +8,7 @@ from typing import Any
 
 from citemesh.contract.source_types import SourceType
 from services.retrieval.ingestion.read.parsed import Block, IngestFault, Parsed
-from services.retrieval.ingestion.read.tables.table import Layout, Row
+from services.retrieval.ingestion.read.tables.table import TableLayout, TableRow
 
 LENGTHS = struct.Struct("<IQ")
 Header = dict[str, Any]
@@ -25,24 +25,24 @@ def document_question(data: bytes, media_type: str, name: str) -> bytes:
     return frame({"media_type": media_type, "name": name}, data)
 
 
-def rows_question(window: bytes, layout: Layout, number: int, last: bool) -> bytes:
+def rows_question(window: bytes, layout: TableLayout, number: int, last: bool) -> bytes:
     """Asks for the rows of a window."""
     return frame({"layout": asdict(layout), "number": number, "last": last}, window)
 
 
-def layout_of(said: Header) -> Layout:
+def layout_of(said: Header) -> TableLayout:
     """The layout in a question or an answer."""
-    return Layout(**{**said["layout"], "columns": tuple(said["layout"]["columns"])})
+    return TableLayout(**{**said["layout"], "columns": tuple(said["layout"]["columns"])})
 
 
-def parsed_frame(source_type: SourceType, parsed: Parsed | Layout) -> bytes:
+def parsed_frame(source_type: SourceType, parsed: Parsed | TableLayout) -> bytes:
     """A reader's answer to a document."""
-    if isinstance(parsed, Layout):
+    if isinstance(parsed, TableLayout):
         return frame({"source_type": source_type, "layout": asdict(parsed)})
     return frame({"source_type": source_type, **_said(parsed)}, parsed.text.encode())
 
 
-def rows_frame(rows: Sequence[Row], used: int) -> bytes:
+def rows_frame(rows: Sequence[TableRow], used: int) -> bytes:
     """A reader's answer to a window: rows, and the bytes that they take."""
     return frame({"used": used, "rows": [_row_said(row) for row in rows]}, "".join(map(_text, rows)).encode())
 
@@ -52,14 +52,14 @@ def fault_frame(fault: IngestFault) -> bytes:
     return frame(_fault_said(fault))
 
 
-def answer(header: bytes, body: bytes) -> tuple[SourceType, Parsed | Layout]:
+def answer(header: bytes, body: bytes) -> tuple[SourceType, Parsed | TableLayout]:
     """What a reader answered. Raises the IngestFault that it refused with."""
     said = _heard(header)
     source_type: SourceType = said.pop("source_type")
     return source_type, layout_of(said) if "layout" in said else _parsed(said, body.decode())
 
 
-def rows_answer(header: bytes, body: bytes) -> tuple[list[Row], int]:
+def rows_answer(header: bytes, body: bytes) -> tuple[list[TableRow], int]:
     """Rows that a reader answered, and the bytes that they take. Raises the IngestFault that it refused with."""
     said = _heard(header)
     text, at = body.decode(), 0
@@ -95,11 +95,11 @@ def _parsed(said: Header, text: str) -> Parsed:
     return Parsed(text=text, blocks=blocks, pages=tuple(said.pop("pages")), **said)
 
 
-def _text(row: Row) -> str:
+def _text(row: TableRow) -> str:
     return row.parsed.text if row.parsed else ""
 
 
-def _row_said(row: Row) -> Header:
+def _row_said(row: TableRow) -> Header:
     said: Header = {"number": row.number, "characters": len(_text(row))}
     if row.fault:
         return {**said, "fault": _fault_said(row.fault)}
@@ -107,10 +107,10 @@ def _row_said(row: Row) -> Header:
     return {**said, **more, "parsed": _said(row.parsed) if row.parsed else None}
 
 
-def _row(said: Header, text: str) -> Row:
+def _row(said: Header, text: str) -> TableRow:
     if "fault" in said:
-        return Row(said["number"], fault=IngestFault(**said["fault"]))
-    return Row(**{**said, "parsed": _parsed(said["parsed"], text)})
+        return TableRow(said["number"], fault=IngestFault(**said["fault"]))
+    return TableRow(**{**said, "parsed": _parsed(said["parsed"], text)})
 
 
 def _fault_said(fault: IngestFault) -> Header:

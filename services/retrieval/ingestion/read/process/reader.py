@@ -17,10 +17,10 @@ from services.retrieval.ingestion.read.process.frames import (
     rows_answer,
     rows_question,
 )
-from services.retrieval.ingestion.read.tables.table import Layout, Row
+from services.retrieval.ingestion.read.tables.table import TableLayout, TableRow
 
-Answer = tuple[SourceType, Parsed | Layout]
-Rows = tuple[list[Row], int]
+Answer = tuple[SourceType, Parsed | TableLayout]
+Rows = tuple[list[TableRow], int]
 _START_S = 60.0
 _SMALL = 65_536
 _MODULE = "services.retrieval.ingestion.read.process.worker"
@@ -32,7 +32,7 @@ class DocumentReader(Protocol):
     async def read(self, data: bytes, media_type: str, name: str) -> Answer:
         """Reads one document, or how a table is laid out. Raises IngestFault."""
 
-    async def rows(self, window: bytes, layout: Layout, number: int, last: bool) -> Rows:
+    async def rows(self, window: bytes, layout: TableLayout, number: int, last: bool) -> Rows:
         """Rows that stand whole in a window, the first of which has that number, and the bytes that they take.
 
         Raises IngestFault.
@@ -50,7 +50,7 @@ class DirectReader:
         detected, parsed = await asyncio.to_thread(read, data, media_type, name)
         return detected.source_type, parsed
 
-    async def rows(self, window: bytes, layout: Layout, number: int, last: bool) -> Rows:
+    async def rows(self, window: bytes, layout: TableLayout, number: int, last: bool) -> Rows:
         """Reads the rows of a window."""
         return await asyncio.to_thread(read_rows, window, layout, number, last)
 
@@ -81,7 +81,7 @@ class ProcessReader:
             return answer(header, body)
         return await asyncio.to_thread(answer, header, body)
 
-    async def rows(self, window: bytes, layout: Layout, number: int, last: bool) -> Rows:
+    async def rows(self, window: bytes, layout: TableLayout, number: int, last: bool) -> Rows:
         """Reads the rows of a window; waits for a free process."""
         return await asyncio.to_thread(rows_answer, *await self._ask(rows_question(window, layout, number, last)))
 

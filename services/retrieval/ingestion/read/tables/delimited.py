@@ -7,7 +7,7 @@ from itertools import islice
 
 from services.retrieval.ingestion.read.parsed import IngestFault
 from services.retrieval.ingestion.read.tables import columns
-from services.retrieval.ingestion.read.tables.table import MOST_ROW_BYTES, Layout, Row, bad_row, row_hash
+from services.retrieval.ingestion.read.tables.table import MOST_ROW_BYTES, TableLayout, TableRow, bad_row, row_hash
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _DELIMITERS = (",", "\t", ";", "|")
@@ -17,7 +17,7 @@ _MOST_COLUMNS = 4096
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*(?:e[-+]?\d+)?", re.IGNORECASE)
 
 
-def layout(head: str, charset: str, before: int, delimiter: str = "") -> Layout:
+def layout(head: str, charset: str, before: int, delimiter: str = "") -> TableLayout:
     """How a table is written, from its first characters; `before` bytes stand before them.
 
     Raises IngestFault BROKEN where it has no first row, or one of too many columns.
@@ -30,15 +30,15 @@ def layout(head: str, charset: str, before: int, delimiter: str = "") -> Layout:
     if len(cells) > _MOST_COLUMNS:
         raise IngestFault("BROKEN", f"it has {len(cells)} columns", f"send up to {_MOST_COLUMNS}")
     if _NUMBER.fullmatch(cells[0].strip()):  # it is a row already
-        return Layout("csv", charset, before, delimiter, columns.names("" for _ in cells))
+        return TableLayout("csv", charset, before, delimiter, columns.names("" for _ in cells))
     start = before + len("".join(lines[:end]).encode("utf-8", "surrogateescape"))
-    return Layout("csv", charset, start, delimiter, columns.names(cells))
+    return TableLayout("csv", charset, start, delimiter, columns.names(cells))
 
 
-def rows(window: bytes, how: Layout, number: int, last: bool) -> tuple[list[Row], int]:
+def rows(window: bytes, how: TableLayout, number: int, last: bool) -> tuple[list[TableRow], int]:
     """Rows that stand whole in a window, the first of which has that number, and how many bytes they take."""
     lines = _LINE.findall(window.decode("utf-8", "surrogateescape"))
-    found: list[Row] = []
+    found: list[TableRow] = []
     used = 0
     for cells, fault, start, end in _records(lines, how.delimiter, last):
         if cells is not None or fault:
@@ -75,7 +75,7 @@ def _records(lines: Sequence[str], delimiter: str, last: bool) -> Iterator[_Reco
         at = start + 1
 
 
-def _row(number: int, raw: bytes, cells: list[str] | None, fault: str, how: Layout) -> Row:
+def _row(number: int, raw: bytes, cells: list[str] | None, fault: str, how: TableLayout) -> TableRow:
     if cells is None:
         return bad_row(number, "BROKEN", fault, 'double each quote within a quoted cell ("")')
     if len(cells) > len(how.columns) and any(cells[len(how.columns) :]):
@@ -90,7 +90,7 @@ def _row(number: int, raw: bytes, cells: list[str] | None, fault: str, how: Layo
     parsed = columns.parsed(record)
     if not parsed.text.strip():
         return bad_row(number, "NO_TEXT", "it holds no text", "leave it out, or fill it in")
-    return Row(number, row_hash(raw, how.columns), len(raw), columns.row_id(record), parsed)
+    return TableRow(number, row_hash(raw, how.columns), len(raw), columns.row_id(record), parsed)
 
 
 def _sniffed(head: str) -> str:

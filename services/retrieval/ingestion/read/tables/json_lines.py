@@ -5,21 +5,21 @@ from collections.abc import Iterator
 
 from services.retrieval.ingestion.read.parsed import IngestFault
 from services.retrieval.ingestion.read.tables import columns
-from services.retrieval.ingestion.read.tables.table import Layout, Row, bad_row, row_hash
+from services.retrieval.ingestion.read.tables.table import TableLayout, TableRow, bad_row, row_hash
 
 _LOOKED_AT = 3
 _DEEPEST = 4
 _WRITE = "write one JSON object a line"
 
 
-def layout(head: str, charset: str, before: int) -> Layout:
+def layout(head: str, charset: str, before: int) -> TableLayout:
     """Raises IngestFault TYPE_MISMATCH where none of the first lines holds an object."""
     lines = [line.lstrip() for line in head.split("\n") if line.strip()][:_LOOKED_AT]
     array = bool(lines) and lines[0].startswith("[")
     if lines and (array or not any(line.startswith("{") for line in lines)):
         what = "is one JSON array" if array else "has no object in its first lines"
         raise IngestFault("TYPE_MISMATCH", f"it was declared JSON Lines and {what}", _WRITE)
-    return Layout("jsonl", charset, before)
+    return TableLayout("jsonl", charset, before)
 
 
 def looks_like(head: str) -> bool:
@@ -28,17 +28,17 @@ def looks_like(head: str) -> bool:
     return len(lines) > 1 and all(line.startswith("{") and isinstance(_loaded(line), dict) for line in lines)
 
 
-def rows(window: bytes, how: Layout, number: int, last: bool) -> tuple[list[Row], int]:
+def rows(window: bytes, how: TableLayout, number: int, last: bool) -> tuple[list[TableRow], int]:
     """Rows that stand whole in a window, the first of which has that number, and how many bytes they take."""
     used = len(window) if last else window.rfind(b"\n") + 1
-    found: list[Row] = []
+    found: list[TableRow] = []
     for line in window[:used].split(b"\n"):
         if line.strip():
             found.append(_row(number + len(found), line))
     return found, used
 
 
-def _row(number: int, line: bytes) -> Row:
+def _row(number: int, line: bytes) -> TableRow:
     try:
         loaded = _loaded(line.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -50,7 +50,7 @@ def _row(number: int, line: bytes) -> Row:
     parsed = columns.parsed(record)
     if not parsed.text.strip():
         return bad_row(number, "NO_TEXT", "it holds no text", "leave it out, or fill it in")
-    return Row(number, row_hash(line), len(line), columns.row_id(record), parsed)
+    return TableRow(number, row_hash(line), len(line), columns.row_id(record), parsed)
 
 
 def _loaded(line: str) -> object:

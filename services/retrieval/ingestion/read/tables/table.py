@@ -1,4 +1,4 @@
-"""What a table is on its way in: how it is laid out, and its rows, each a document of its own.
+"""A table that is being ingested: how it is laid out, and its rows, each a document of its own.
 
 A table is read in windows of its bytes, so that neither the reader nor the service holds more of it than one window
 besides the upload itself, and other documents are read in between.
@@ -17,7 +17,7 @@ MOST_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TableLayout:
     """How the rows of a table are written.
 
     Attributes:
@@ -34,7 +34,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A row: what it says, or why it can't be read. number counts from 1; the hash and size are of its bytes, the hash
     of its columns' names as well. row_id is empty where the row has none of its own."""
 
@@ -46,9 +46,9 @@ class Row:
     fault: IngestFault | None = None
 
 
-def bad_row(number: int, reason: str, message: str, remedy: str) -> Row:
+def bad_row(number: int, reason: str, message: str, remedy: str) -> TableRow:
     """A row that can't be read."""
-    return Row(number, fault=IngestFault(reason, f"row {number}: {message}", remedy))
+    return TableRow(number, fault=IngestFault(reason, f"row {number}: {message}", remedy))
 
 
 def row_hash(raw: bytes, columns: Sequence[str] = ()) -> str:

@@ -5,14 +5,14 @@ from collections.abc import AsyncGenerator
 
 from services.retrieval.ingestion.read.encoding import decode
 from services.retrieval.ingestion.read.process.reader import DocumentReader
-from services.retrieval.ingestion.read.tables.table import MOST_ROW_BYTES, MOST_ROWS, Layout, Row, bad_row
+from services.retrieval.ingestion.read.tables.table import MOST_ROW_BYTES, MOST_ROWS, TableLayout, TableRow, bad_row
 
 WINDOW_BYTES = 256 * 1024
 
 
 async def portions(
-    reader: DocumentReader, data: bytes, layout: Layout, window: int = WINDOW_BYTES, most_row: int = MOST_ROW_BYTES
-) -> AsyncGenerator[list[Row], None]:
+    reader: DocumentReader, data: bytes, layout: TableLayout, window: int = WINDOW_BYTES, most_row: int = MOST_ROW_BYTES
+) -> AsyncGenerator[list[TableRow], None]:
     """All rows, in order. Raises IngestFault where the table as a whole can't be read."""
     data = data if layout.charset == "utf-8" else await asyncio.to_thread(_utf8, data, layout.charset)
     at, number, size = layout.start, 1, window

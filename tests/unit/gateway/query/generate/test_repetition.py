@@ -2,7 +2,6 @@
 
 import pytest
 
-from citemesh.text.scripts import script_of
 from gateway.query.generate.repetition import LoopWatch
 
 
@@ -32,19 +31,3 @@ def test_three_times_in_a_row_is_a_loop(unit: str) -> None:
 )
 def test_what_is_no_loop(text: str) -> None:
     assert not loops([text])
-
-
-@pytest.mark.parametrize(
-    ("text", "script"),
-    [
-        ("What is it?", "latin"),
-        ("APISIX 中的 Upstream 是什么？", "han"),
-        ("これは何ですか", "kana"),
-        ("Что это?", "cyrillic"),
-        ("ما هذا؟", "arabic"),
-        ("42?", "latin"),
-        ("Which city is called 北京?", "latin"),
-    ],
-)
-def test_scripts(text: str, script: str) -> None:
-    assert script_of(text) == script

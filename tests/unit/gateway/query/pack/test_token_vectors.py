@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from citemesh.client.types import Candidate, Location, Passage, Source, Span
 from citemesh.models.tokens.token_vectors import pack, unpack
 from citemesh.models.tokens.vector_layout import cut
-from gateway.query.pack.token_vectors import TokenVectors, bounded
+from gateway.query.pack.token_vectors import SourceVectors, bounded
 
 TEXT = "北京是首都。 It is   large. 😀"
 
@@ -31,13 +31,13 @@ def source(text: str = TEXT) -> Source:
 
 
 def test_a_source_takes_its_passages_vectors_along() -> None:
-    vectors = TokenVectors.of([passage()])
+    vectors = SourceVectors.of([passage()])
     made = vectors.candidate("0", source())
     assert (made.text, made.token_vectors, made.token_vectors_digest) == (TEXT, packed(TEXT), "m")
 
 
 def test_a_shortened_source_and_a_sentence_take_their_part() -> None:
-    vectors = TokenVectors.of([passage()])
+    vectors = SourceVectors.of([passage()])
     short = vectors.candidate("0", source(TEXT[:6]))
     assert unpack(short.token_vectors, 6).vectors.argmax(axis=1).tolist() == [0, 1, 2, 3, 4, 5]
     sentence = vectors.candidate("1", source(), Span(7, 19), "It is large.")
@@ -48,7 +48,7 @@ def test_a_shortened_source_and_a_sentence_take_their_part() -> None:
 
 def test_other_layouts_other_chunks_and_none_leave_the_reading_to_the_reranker() -> None:
     for some in ([], [passage(vectors=b"")], [passage(vectors=b"newer layout than this")], [passage(chunk="other")]):
-        assert TokenVectors.of(some).candidate("0", source()) == Candidate("0", TEXT)
+        assert SourceVectors.of(some).candidate("0", source()) == Candidate("0", TEXT)
 
 
 def test_a_request_is_bounded_in_bytes() -> None:

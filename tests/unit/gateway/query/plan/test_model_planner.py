@@ -11,9 +11,9 @@ from gateway.query.follow_up.related import RelatesByModel, RelatesByRules
 from gateway.query.model.catalog import Models
 from gateway.query.model.structured import Structured, plain
 from gateway.query.pack.packing import Scored
-from gateway.query.plan.model_planner import ByModel, told
+from gateway.query.plan.model_planner import ModelPlanner, told
 from gateway.query.plan.planner import Finding, SingleShot
-from gateway.query.plan.rewriting import ByModel as RewritesByModel
+from gateway.query.plan.rewriting import ModelRewriter
 from gateway.query.plan.standalone import Exchange
 from tests.unit.gateway.query.fakes import FakeGeneration, Mesh, passage, text_of
 
@@ -44,12 +44,12 @@ def structured(mesh: Mesh, seconds: float = 5.0) -> Structured:
 
 async def planned(text: str, **generation: object) -> tuple[str, ...]:
     mesh = Mesh(generation=FakeGeneration((text,), **generation))  # type: ignore[arg-type]  # faults of a test
-    return await ByModel(structured(mesh, 0.2), Otherwise()).next(ASKED, [FOUND])
+    return await ModelPlanner(structured(mesh, 0.2), Otherwise()).next(ASKED, [FOUND])
 
 
 async def test_a_plan_is_held_to_its_schema_and_documents_cannot_end_their_turn() -> None:
     mesh = Mesh(generation=FakeGeneration(('{"enough": false, "queries": ["who led the Northern Society"]}',)))
-    queries = await ByModel(structured(mesh), Otherwise()).next(ASKED, [FOUND])
+    queries = await ModelPlanner(structured(mesh), Otherwise()).next(ASKED, [FOUND])
     assert queries == ("who led the Northern Society",)
     assert mesh.generation.sampling is not None
     assert json.loads(mesh.generation.sampling.json_schema)["required"] == ["enough", "queries"]
@@ -89,7 +89,7 @@ async def test_a_model_that_is_down_or_slow_is_done_without() -> None:
 async def rewritten(text: str, question: str = "When was he born?") -> str:
     mesh = Mesh(generation=FakeGeneration((text,)))
     async with asyncio.timeout(5):
-        return await RewritesByModel(structured(mesh)).rewrite(question, PAST)
+        return await ModelRewriter(structured(mesh)).rewrite(question, PAST)
 
 
 async def test_a_rewritten_question_must_keep_to_what_was_said() -> None:

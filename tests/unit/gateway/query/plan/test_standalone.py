@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citemesh.text.names import names
 from gateway.query.plan.standalone import Exchange, hints, standalone
 
 TOWER = Exchange("When was the Eiffel Tower built?", "It was built in 1889 for the World's Fair.")
@@ -69,12 +68,6 @@ def test_a_search_looks_for_what_a_pronoun_may_mean_as_well() -> None:
     assert hints("How tall is it?", standalone("How tall is it?", tower), tower) == ("World's Fair",)
     assert hints("What about the Louvre?", standalone("What about the Louvre?", tower), tower) == ()
     assert hints("Who is Ada Wells?", "Who is Ada Wells?", tower) == ()
-
-
-def test_names_are_found_as_they_stand() -> None:
-    assert names("Are Christopher Nolan and Sathish Kalathil directors?") == ["Christopher Nolan", "Sathish Kalathil"]
-    assert names("Who led the Bank of England in “The Long Year”?") == ["The Long Year", "Bank of England"]
-    assert names("what is a pump") == []
 
 
 @given(st.text(max_size=200), st.lists(st.tuples(st.text(max_size=100), st.text(max_size=100)), max_size=3))

@@ -8,7 +8,6 @@ from pathlib import Path
 import pypdfium2
 import pytest
 
-from citemesh.text.languages import language_by_script
 from services.retrieval.ingestion.describe import described
 from services.retrieval.ingestion.read import front_matter, markdown
 from services.retrieval.ingestion.read.detect import detect
@@ -199,22 +198,6 @@ def test_html_in_gbk() -> None:
 def test_line_ends_are_one_kind() -> None:
     _, parsed = read(b"a\r\nb\rc\n", "text/plain")
     assert parsed.text == "a\nb\nc\n"
-
-
-@pytest.mark.parametrize(
-    ("source", "code"),
-    [
-        ("北京是中国的首都", "zh"),
-        ("東京は日本の首都です", "ja"),
-        ("서울은 수도이다", "ko"),
-        ("Paris is", ""),
-        ("", ""),
-        ("Один два", ""),
-        ("An English text with 北京 in it and many more words", ""),
-    ],
-)
-def test_languages(source: str, code: str) -> None:
-    assert language_by_script(source) == code
 
 
 def test_a_pdf_without_text_and_one_that_is_broken() -> None:

@@ -1,4 +1,4 @@
-"""The two doors of a mesh that an assistant needs."""
+"""The clients of a mesh that an assistant needs."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,8 @@ from citemesh.client.query import QueryClient
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
-    """The gateway, which answers, and retrieval's door, which documents are behind."""
+class MeshClients:
+    """The gateway, which answers, and retrieval, which keeps the documents."""
 
     gateway: Mesh
     retrieval: Mesh
