@@ -1,17 +1,15 @@
 """What the mesh costs a person who waits: time to the first text of Ask, over the same steps in one process.
 
-The mesh is the whole one, five services behind their sidecars with the identity policy, asked through the public
-ingress as `citemesh ask` does. The other side is the gateway's own flow and admission in this process, over the
-services' own clients and servicers, called in process: messages are checked and converted as ever, but there is no
-gRPC, no socket and no Envoy between them. Both have the same settings, the same documents (the store is copied) and a
-language model of their own; they take turns, one question at a time, each question asked of both before the next, in
-an order drawn anew.
+The mesh is the whole one, five services behind their sidecars with the identity policy, asked through its public
+endpoint as `citemesh ask` does. The other side is the gateway's flow and admission in this process, over the services'
+in-process adapters: the same servicers and messages, without sockets, serialisation and Envoy between them. Both have
+the same settings, the same documents (the store is copied) and a language model each; they take turns, one question at
+a time, each question asked of both before the next, in a random order.
 
-    fresh     questions that were not asked before: what a person meets; the figure that has an aim
+    fresh     questions that were not asked before, as a person asks them; the figure that has an aim
     repeated  one question again and again: all caches hit, so the least work and the mesh's largest share
 """
 
-import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -48,17 +46,17 @@ async def measure(report: Report) -> None:
     require_memory(MEMORY_GIB)
     fresh, repeats = report.options.pick(24, 3), report.options.pick(24, 3)
     pages = corpus.documents(report.options.pick(40, 8), report.options.seed)
-    drawn = corpus.questions(pages, fresh + 2, report.options.seed)
+    questions = corpus.questions(pages, fresh + 2, report.options.seed)
     report.setting |= {"fresh": fresh, "repeats": repeats, "max_tokens": MAX_TOKENS, "pages": len(pages)}
     report.setting |= {"documents": corpus.source(pages)}
     async with AsyncExitStack() as stack:
         sides = await _sides(stack, pages)
         show.say("warming up")
-        await _ask(sides, drawn[:2], report.options.seed)
-        for kind, asked in (("fresh", drawn[2:]), ("repeated", [drawn[-1]] * repeats)):
+        await _ask(sides, questions[:2], report.options.seed)
+        for kind, texts in (("fresh", questions[2:]), ("repeated", [questions[-1]] * repeats)):
             for side in sides:
                 side.answers.clear()
-            await _ask(sides, asked, report.options.seed, kind)
+            await _ask(sides, texts, report.options.seed, kind)
             _tell(report, kind, *sides)
 
 
@@ -68,15 +66,16 @@ async def _sides(stack: AsyncExitStack, pages: list[Path]) -> tuple[Asker, Asker
     mesh = await stack.enter_async_context(meshes.bench_mesh(options))
     await _ingest(mesh, pages)
     show.say("loading the same engines in this process")
-    own_state = stack.enter_context(meshes.state_dir())
-    local = await stack.enter_async_context(one_process(mesh, own_state))
     client = await stack.enter_async_context(mesh.client(600.0))
-    own = [pid for pid in cpu.tree(os.getpid())[1:] if pid not in _pids(mesh)]
-    return Asker("mesh", client.query.ask, own), Asker("one process", local, _pids(mesh))
+    local_state = stack.enter_context(meshes.state_dir())
+    copy = Path((await client.collections.snapshot()).directory)
+    local = await stack.enter_async_context(one_process(mesh, copy, local_state))
+    local_pids = [pid for pid in cpu.tree(os.getpid())[1:] if pid not in _pids(mesh)]
+    return Asker("mesh", client.query.ask, local_pids), Asker("one process", local, _pids(mesh))
 
 
 def _pids(mesh: Stack) -> list[int]:
-    return [pid for started in mesh.pids().values() for pid in cpu.tree(started)]
+    return [pid for root in mesh.pids().values() for pid in cpu.tree(root)]
 
 
 async def _ingest(mesh: Stack, pages: list[Path]) -> None:
@@ -90,19 +89,17 @@ async def _ingest(mesh: Stack, pages: list[Path]) -> None:
 
 
 @asynccontextmanager
-async def one_process(mesh: Stack, state_dir: Path) -> AsyncIterator[Ask]:
-    """The gateway's flow over the services' engines, all in this process, on a copy of the mesh's store."""
-    # Math libraries read these when they are imported, which is below; the mesh's apps were given the same.
+async def one_process(mesh: Stack, copy: Path, state_dir: Path) -> AsyncIterator[Ask]:
+    """The gateway's flow over the services, all in this process, on a copy of the mesh's store."""
+    # Math libraries read these when they are imported, which is below; the mesh's apps have the same.
     os.environ |= {name: value for name, value in mesh.layout.app_env("retrieval").items() if name.endswith("_THREADS")}
-    from bench.common.one_process import copy_store, upstreams
+    from bench.common.one_process import upstreams
     from gateway.answering import Answering
     from gateway.main import admission_of, flow_of
     from gateway.settings import GatewaySettings
 
     settings = load(GatewaySettings)
-    await asyncio.to_thread(copy_store, mesh.options.state_dir, state_dir)
-    async with AsyncExitStack() as stack:
-        services = await stack.enter_async_context(upstreams(state_dir))
+    async with upstreams(copy, state_dir) as services:
         yield Answering(flow_of(settings, services), admission_of(settings), settings.timeout_s).ask
 
 
@@ -120,7 +117,8 @@ def _tell(report: Report, kind: str, mesh: Asker, local: Asker) -> None:
     report.answer(QUESTIONS[kind], ratio(mesh.first_s(), local.first_s(), seed))
     if kind == "repeated":
         report.answer(QUESTIONS["added"], difference(mesh.first_s(), local.first_s(), seed).scaled(1000))
-    same = sum(one.text == other.text for one, other in zip(mesh.answers, local.answers, strict=True))
+    pairs = zip(mesh.answers, local.answers, strict=True)
+    same = sum(by_mesh.text == by_local.text for by_mesh, by_local in pairs)
     idle = [f"{100 * side.resting_cpu_s / side.seconds:.0f} % of a core during {side.name}'s" for side in (mesh, local)]
     report.notes.append(
         f"{kind}: {same} of {len(mesh.answers)} answers are the same on both sides, prompt tokens "
@@ -133,9 +131,9 @@ def _steps(kind: str, mesh: Asker, local: Asker) -> Table:
     """Medians of the steps, and each one's share of the mesh's time to the first text."""
     names = (*STEPS, "between")
     rows = [(name, mesh.step_ms(name), local.step_ms(name)) for name in names]
-    whole = sum(ms for _, ms, _ in rows)
-    shares = [(name, ms, other, ms - other, 100 * ms / whole) for name, ms, other in rows]
-    total = ("sum of medians", whole, sum(row[2] for row in rows))
+    mesh_ms = sum(ms for _, ms, _ in rows)
+    shares = [(name, ms, local_ms, ms - local_ms, 100 * ms / mesh_ms) for name, ms, local_ms in rows]
+    total = ("sum of medians", mesh_ms, sum(row[2] for row in rows))
     columns = ("step", "mesh ms", "one process ms", "difference ms", "% of mesh")
     return Table(f"Until the first text, {kind}", columns, [*shares, (*total, total[1] - total[2], 100.0)])
 

@@ -24,7 +24,7 @@ from services.reranker.engines.late_interaction import LateInteractionEngine
 from services.reranker.settings import RerankerSettings
 from services.retrieval.embedding.encoder import Encoder
 from services.retrieval.embedding.onnx_encoder import OnnxEncoder
-from services.retrieval.embedding.queue import EmbeddingQueue, Load
+from services.retrieval.embedding.queue import EmbeddingLimits, EmbeddingQueue
 from services.retrieval.embedding.torch_encoder import TorchEncoder
 
 QUERY = Question("ONNX / PyTorch, one query", "", Prediction(0.3, 0.8, "most of a short pass is PyTorch's Python"))
@@ -90,7 +90,7 @@ async def _ingests(report: Report, encoder: Encoder, texts: list[str], queries: 
     with show.progress("ingests", rounds * len(ways)) as step:
         for number in range(rounds):
             for (workers, nice), (took, asked) in _shuffled(ways, report.options.seed + number):
-                queue = EmbeddingQueue(lambda: encoder, Load(workers=workers, nice=nice, cached_queries=0))
+                queue = EmbeddingQueue(lambda: encoder, EmbeddingLimits(workers=workers, nice=nice, cached_queries=0))
                 await queue.start()
                 alone.append(median([await _asked(queue, text) for text in queries[:5]]))
                 seconds, waits = await _beside(queue, texts, queries)

@@ -101,7 +101,7 @@ async def _document(ledger: Ledger, engine: DurableEngine, key: Key, checked: Ch
         word = word_of(name, version or 0)
         for query in (lexical(collection, word), dense(collection, part_of(name, version or 0))):
             results = await engine.search(query)
-            texts = [it.chunk.text for it in results.found if f" {word} " in it.chunk.text]
+            texts = [it.chunk.text for it in results.chunks if f" {word} " in it.chunk.text]
             assert bool(texts) == (version == state), f"{key} of version {version}: {len(texts)} found by {query.mode}"
     checked.found += state is not None
     checked.gone += state is None

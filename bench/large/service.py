@@ -5,8 +5,10 @@ Everything else is as the environment's settings say.
 
 import sys
 
-from services.retrieval import main as service
+from citemesh.kit.server import run_service
 from services.retrieval.embedding import fake
+from services.retrieval.main import build
+from services.retrieval.settings import RetrievalSettings
 
 
 def main() -> int:
@@ -14,8 +16,7 @@ def main() -> int:
     dimension = int(sys.argv[1])
     # The fake remembers words, up to 100,000 of them: here that would be taken for memory of the service.
     fake._hash = fake._hash.__wrapped__  # type: ignore[assignment]  # only in this process
-    service.encoder_of = lambda settings: fake.FakeEncoder(dimension)
-    return service.main()
+    return run_service(RetrievalSettings, lambda settings: build(settings, lambda _: fake.FakeEncoder(dimension)))
 
 
 if __name__ == "__main__":

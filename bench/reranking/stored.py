@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from bench.common import show
 from citemesh.models import PreparedModel
 from citemesh.models.tokens.token_vectors import StoredVectors, unpack
-from services.retrieval.embedding.encoder import Tokens
+from services.retrieval.embedding.encoder import ChunkTokens
 from services.retrieval.embedding.torch_encoder import TorchEncoder
 
 _BATCH = 4096
@@ -34,7 +34,7 @@ class Storing:
         return found
 
 
-def _batches(tokens: Sequence[Tokens]) -> Iterator[list[int]]:
+def _batches(tokens: Sequence[ChunkTokens]) -> Iterator[list[int]]:
     batch: list[int] = []
     for number in sorted(range(len(tokens)), key=lambda at: len(tokens[at])):
         if batch and len(tokens[number]) * (len(batch) + 1) > _BATCH:

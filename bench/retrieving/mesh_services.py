@@ -48,7 +48,7 @@ class Answers:
 
 
 @asynccontextmanager
-async def service_names(keep: Path | None, writes: bool = False) -> AsyncIterator[Mesh]:
+async def services(keep: Path | None, writes: bool = False) -> AsyncIterator[Mesh]:
     """The services, over the store in `keep`, which may hold sets already, or over a new one that is gone afterwards.
 
     Args:

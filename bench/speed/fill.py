@@ -19,10 +19,10 @@ from bench.speed.vectors import Vectors
 from citemesh.contract.bounds import DEFAULT_COLLECTION
 from citemesh.kit.settings import load
 from services.retrieval.engine import RetrievalEngine
-from services.retrieval.main import engine_of, index_of
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.types.chunk import Chunk, Place
 from services.retrieval.types.document import DocumentInfo, NewDocument
+from services.retrieval.wiring.engine import engine_of, index_of
 
 PASSAGES = 100
 WORDS = 12
@@ -98,7 +98,7 @@ async def _settled(engine: RetrievalEngine, wanted: str) -> None:
 def main() -> int:
     """Fills the store."""
     settings, vectors = load(RetrievalSettings), np.load(Path(sys.argv[1]), mmap_mode="r")
-    wanted = index_of(settings).wanted(len(vectors))
+    wanted = index_of(settings).kind_for(len(vectors))
     print(json.dumps(asyncio.run(fill(engine_of(settings), vectors, wanted))), flush=True)
     return 0
 

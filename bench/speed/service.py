@@ -7,14 +7,15 @@ import sys
 from pathlib import Path
 
 from bench.speed.lookup import LookupEncoder
-from services.retrieval import main as service
+from citemesh.kit.server import run_service
+from services.retrieval.main import build
+from services.retrieval.settings import RetrievalSettings
 
 
 def main() -> int:
     """Serves until told to stop."""
     path = Path(sys.argv[1])
-    service.encoder_of = lambda settings: LookupEncoder(path)
-    return service.main()
+    return run_service(RetrievalSettings, lambda settings: build(settings, lambda _: LookupEncoder(path)))
 
 
 if __name__ == "__main__":

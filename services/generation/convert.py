@@ -6,7 +6,7 @@ import math
 from citemesh.api.common.v1 import usage_pb2
 from citemesh.api.generation.v1 import generation_service_pb2 as pb
 from citemesh.errors import InvalidInput, NotFound, PreconditionFailed
-from services.generation.engine import Delta, Finish, ModelFacts, Sampling, State, Work
+from services.generation.engine import AnswerPart, EngineState, Finish, ModelFacts, SamplingOptions, Work
 
 MAX_TEXT = 1 << 20
 MAX_STOPS = 16
@@ -20,7 +20,7 @@ FINISH = {
 
 
 def work(request: pb.GenerateRequest, facts: ModelFacts, default_max_tokens: int, priority: int) -> Work:
-    """Return what a request asks for.
+    """Reads a request.
 
     Raises:
         NotFound: the model isn't the loaded one.
@@ -33,7 +33,7 @@ def work(request: pb.GenerateRequest, facts: ModelFacts, default_max_tokens: int
 
 
 def prompt(request: pb.GenerateRequest, facts: ModelFacts) -> tuple[int, ...] | str:
-    """Return the prompt of a request; the errors are those of work."""
+    """Returns the prompt of a request; the errors are those of work."""
     kind = request.WhichOneof("prompt")
     if kind is None:
         raise InvalidInput("prompt", "there is none", "send tokens or text")
@@ -46,7 +46,7 @@ def prompt(request: pb.GenerateRequest, facts: ModelFacts) -> tuple[int, ...] | 
 
 
 def check_digest(digest: str, facts: ModelFacts) -> None:
-    """Check that the model's own tokenizer made the ids. Raises PreconditionFailed."""
+    """Checks that the model's own tokenizer made the ids. Raises PreconditionFailed."""
     if digest not in ("", facts.tokenizer_digest):
         raise PreconditionFailed(
             "TOKENIZER_MISMATCH",
@@ -55,8 +55,8 @@ def check_digest(digest: str, facts: ModelFacts) -> None:
         )
 
 
-def sampling(message: pb.Sampling, default_max_tokens: int) -> Sampling:
-    """Return how to choose; zeros take the defaults. Raises InvalidInput for a value out of range."""
+def sampling(message: pb.Sampling, default_max_tokens: int) -> SamplingOptions:
+    """Reads the sampling options; zeros take the defaults. Raises InvalidInput for a value out of range."""
     check_range("temperature", message.temperature, 2.0)
     check_range("top_p", message.top_p, 1.0)
     check_range("repetition_penalty", message.repetition_penalty, 2.0)
@@ -67,7 +67,7 @@ def sampling(message: pb.Sampling, default_max_tokens: int) -> Sampling:
     for number, text in enumerate(message.stop):
         if not text:
             raise InvalidInput(f"sampling.stop[{number}]", "it is empty", "leave it out")
-    return Sampling(
+    return SamplingOptions(
         temperature=message.temperature,
         top_p=message.top_p or 1.0,
         max_tokens=message.max_tokens or default_max_tokens,
@@ -80,7 +80,7 @@ def sampling(message: pb.Sampling, default_max_tokens: int) -> Sampling:
 
 
 def check_grammar(message: pb.Sampling) -> str:
-    """Return a grammar as it came; the engine reads it. Raises InvalidInput where it is too long or one of two."""
+    """Returns a grammar as it came; the engine reads it. Raises InvalidInput where it is too long or one of two."""
     field = "sampling.grammar"
     if len(message.grammar) > MAX_SCHEMA:
         fault = f"{len(message.grammar)} characters are over the limit of {MAX_SCHEMA}"
@@ -91,7 +91,7 @@ def check_grammar(message: pb.Sampling) -> str:
 
 
 def check_schema(text: str) -> str:
-    """Return a JSON schema as it came. Raises InvalidInput where it is too long or no JSON object."""
+    """Returns a JSON schema as it came. Raises InvalidInput where it is too long or no JSON object."""
     field = "sampling.json_schema"
     if len(text) > MAX_SCHEMA:
         raise InvalidInput(field, f"{len(text)} characters are over the limit of {MAX_SCHEMA}", "send a shorter one")
@@ -105,13 +105,13 @@ def check_schema(text: str) -> str:
 
 
 def check_range(field: str, value: float, most: float) -> None:
-    """Check that a number is from 0 to most. Raises InvalidInput."""
+    """Checks that a number is from 0 to most. Raises InvalidInput."""
     if not math.isfinite(value) or not 0 <= value <= most:
         raise InvalidInput(f"sampling.{field}", f"{value:g} is out of range", f"use 0 to {most:g}")
 
 
-def response(delta: Delta) -> pb.GenerateResponse:
-    """Return a part of an answer as a message."""
+def response(delta: AnswerPart) -> pb.GenerateResponse:
+    """Returns a part of an answer as a message."""
     message = pb.GenerateResponse(text=delta.text, token_ids=delta.ids, finish_reason=FINISH[delta.finish])
     if delta.usage is not None:
         message.usage.CopyFrom(
@@ -124,8 +124,8 @@ def response(delta: Delta) -> pb.GenerateResponse:
     return message
 
 
-def model(facts: ModelFacts, state: State) -> pb.ModelInfo:
-    """Return what is known of the model now."""
+def model(facts: ModelFacts, state: EngineState) -> pb.ModelInfo:
+    """Returns what is known of the model and its engine."""
     return pb.ModelInfo(
         name=facts.name,
         max_tokens=facts.max_tokens,

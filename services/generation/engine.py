@@ -1,4 +1,4 @@
-"""What a generation engine is."""
+"""The contract of a generation engine."""
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
@@ -7,17 +7,17 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
-    """How to choose the next token.
+class SamplingOptions:
+    """Options for choosing the next token.
 
     Attributes:
         temperature: softness, 0 to 2; 0 always takes the likeliest.
         top_p: share of probability to choose from, over 0 to 1.
-        max_tokens: most tokens to write, 1 and up.
-        stop: texts that end the writing and are not answered.
+        max_tokens: most tokens of the answer, 1 and up.
+        stop: texts that end the answer and are not part of it.
         seed: makes a soft choice repeatable.
-        repetition_penalty: how much written tokens are held back, over 0 to 2; 1 is not at all.
-        json_schema: JSON schema, as text, that what is written must follow; empty leaves it free.
+        repetition_penalty: how much tokens of the answer are held back, over 0 to 2; 1 is not at all.
+        json_schema: JSON schema, as text, that the answer must follow; empty leaves it free.
         grammar: EBNF, from its rule "root", in the same way; at most one of the two is set.
     """
 
@@ -33,10 +33,10 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A prompt to go on from, as token ids or as text. Priority: 0 is the most urgent, 2 the least."""
+    """A request: a prompt to continue, as token ids or as text. Priority: 0 is the most urgent, 2 the least."""
 
     prompt: tuple[int, ...] | str
-    sampling: Sampling = field(default_factory=Sampling)
+    sampling: SamplingOptions = field(default_factory=SamplingOptions)
     priority: int = 0
 
 
@@ -49,7 +49,7 @@ class Finish(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class TokenUsage:
     """Tokens that one request used; cached ones are those of the prompt found in the prefix cache."""
 
     prompt_tokens: int
@@ -58,13 +58,13 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Delta:
-    """Next part: whole characters only, the tokens behind it; the last one has finish and usage."""
+class AnswerPart:
+    """The next part of an answer: whole characters and their tokens; the last one has finish and usage."""
 
     text: str
     ids: tuple[int, ...] = ()
     finish: Finish | None = None
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,8 @@ class ModelFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """How an engine is: whether it works, the requests that it runs and lets wait now, share of its memory in use."""
+class EngineState:
+    """State of an engine: whether it works, requests that run and that wait, and the share of its memory in use."""
 
     healthy: bool
     running: int = 0
@@ -91,17 +91,17 @@ class GenerationEngine(Protocol):
     """Runs one language model."""
 
     async def start(self) -> ModelFacts:
-        """Load the model; may take a minute. Raises PreconditionFailed where it can't be loaded."""
+        """Loads the model, which may take a minute. Raises PreconditionFailed where it can't be loaded."""
 
     async def stop(self) -> None:
-        """End the engine and what it started; requests in progress are aborted."""
+        """Ends the engine and what it started; requests in progress are aborted."""
 
-    def generate(self, work: Work) -> AsyncGenerator[Delta, None]:
-        """Write; closing or cancelling the generator aborts the request at once.
+    def generate(self, work: Work) -> AsyncGenerator[AnswerPart, None]:
+        """Writes; closing or cancelling the generator aborts the request at once.
 
         Raises InvalidInput for a prompt that the model can't take, Overloaded when the engine's queue is full,
         Unavailable when the engine is dead.
         """
 
-    async def state(self) -> State:
-        """Say how the engine is."""
+    async def state(self) -> EngineState:
+        """Says what state the engine is in."""

@@ -1,17 +1,17 @@
-"""Holds an engine: what it runs, how many requests it takes, and whether it is lost."""
+"""Hosts an engine: bounds its requests, ends them at their deadlines, and notices when it is lost."""
 
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from citemesh.errors import DeadlineExceeded, Overloaded, Unavailable
-from services.generation.engine import Delta, GenerationEngine, ModelFacts, State, Work
+from services.generation.engine import AnswerPart, EngineState, GenerationEngine, ModelFacts, Work
 
 LOOK_EVERY_S = 0.25
 
 
 class Host:
-    """Admits requests to an engine, up to a number, and ends those whose time is up."""
+    """Admits requests to an engine, up to a number, and ends each at its deadline."""
 
     def __init__(self, engine: GenerationEngine, max_requests: int) -> None:
         self._engine = engine
@@ -19,8 +19,8 @@ class Host:
         self._requests = 0
         self._facts: ModelFacts | None = None
         self._stopped = False
-        self.last = State(healthy=False)
-        """What the engine said when it was last asked."""
+        self.last = EngineState(healthy=False)
+        """The engine's state when it was last read."""
 
     @property
     def facts(self) -> ModelFacts:
@@ -30,30 +30,30 @@ class Host:
         return self._facts
 
     async def start(self) -> None:
-        """Load the model."""
+        """Loads the model."""
         self._facts = await self._engine.start()
 
     async def stop(self) -> None:
-        """End the engine; that is no loss."""
+        """Ends the engine, which is then not lost."""
         self._stopped = True
         await self._engine.stop()
 
-    async def state(self) -> State:
-        """Say how the engine is."""
+    async def state(self) -> EngineState:
+        """Says what state the engine is in."""
         self.last = await self._engine.state()
         return self.last
 
     async def healthy(self) -> bool:
-        """Say whether the engine works."""
+        """Says whether the engine works."""
         return (await self.state()).healthy
 
     async def lost(self) -> None:
-        """Return once an engine that was loaded no longer works, though nobody stopped it."""
+        """Returns once a loaded engine no longer works, unless it was stopped."""
         while self._facts is None or self._stopped or await self.healthy():  # noqa: ASYNC110 - an engine only says so when it is asked
             await asyncio.sleep(LOOK_EVERY_S)
 
-    async def generate(self, work: Work, timeout_s: float) -> AsyncGenerator[Delta, None]:
-        """Write; closing it aborts the request at once.
+    async def generate(self, work: Work, timeout_s: float) -> AsyncGenerator[AnswerPart, None]:
+        """Writes; closing it aborts the request at once.
 
         Raises:
             Overloaded: too many requests run and wait already.
@@ -71,8 +71,8 @@ class Host:
             self._requests -= 1
 
 
-async def in_time(deltas: AsyncGenerator[Delta, None], timeout_s: float) -> AsyncGenerator[Delta, None]:
-    """Pass deltas on until the time is up; raises DeadlineExceeded then."""
+async def in_time(deltas: AsyncGenerator[AnswerPart, None], timeout_s: float) -> AsyncGenerator[AnswerPart, None]:
+    """Passes deltas on until the time is up. Raises DeadlineExceeded then."""
     ends_at = asyncio.get_running_loop().time() + timeout_s
     while True:
         try:

@@ -1,6 +1,6 @@
 """The generation service's process.
 
-The model's worker processes import this module again, so it stays light: an engine is imported when it is chosen.
+The model's worker processes import this module again, so it stays light: an engine is imported when it is named.
 """
 
 import sys
@@ -20,12 +20,12 @@ SERVICE = "citemesh.api.generation.v1.GenerationService"
 
 
 def build(settings: GenerationSettings) -> ServiceSpec:
-    """Wire the service; nothing is loaded before its start."""
+    """Wires the service; nothing is loaded before its start."""
     return service_of(Host(make_engine(settings), settings.max_requests), settings)
 
 
 def service_of(host: Host, settings: GenerationSettings) -> ServiceSpec:
-    """Wire the service around a host."""
+    """Wires the service around a host."""
     service = GenerationService(host, settings)
     metrics.observe(host)
     return ServiceSpec(
@@ -39,16 +39,16 @@ def service_of(host: Host, settings: GenerationSettings) -> ServiceSpec:
 
 
 def make_engine(settings: GenerationSettings) -> "GenerationEngine":
-    """Make the engine that the settings name, without loading its model."""
+    """Makes the engine that the settings name, without loading its model."""
     if settings.engine == "fake":
-        from services.generation.engines.fake import FakeEngine, Faults
+        from services.generation.engines.fake import FakeGenerationEngine, Faults
 
         faults = Faults(settings.fake_delay_s, settings.fake_die_after, settings.fake_refuse)
-        return FakeEngine(faults, settings.max_running, settings.max_model_tokens)
-    from services.generation.engines.vllm_engine import Options, VllmEngine
+        return FakeGenerationEngine(faults, settings.max_running, settings.max_model_tokens)
+    from services.generation.engines.vllm_engine import VllmEngine, VllmOptions
 
     return VllmEngine(
-        Options(
+        VllmOptions(
             model=settings.model,
             models_dir=settings.models_dir,
             device=settings.device,
@@ -66,7 +66,7 @@ def make_engine(settings: GenerationSettings) -> "GenerationEngine":
 
 
 def main() -> int:
-    """Run until told to stop; return the exit status."""
+    """Runs until told to stop; return the exit status."""
     return run_service(GenerationSettings, build)
 
 

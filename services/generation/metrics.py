@@ -1,4 +1,4 @@
-"""What a request to the model looks like from outside: a span, and metrics named as OpenTelemetry names GenAI's."""
+"""Span and metrics of a request to the model, named as OpenTelemetry names those of GenAI."""
 
 import time
 from collections.abc import AsyncGenerator, Iterable
@@ -8,7 +8,7 @@ from opentelemetry.metrics import CallbackOptions, Observation
 from opentelemetry.trace import Span
 
 from citemesh.kit import telemetry
-from services.generation.engine import Delta
+from services.generation.engine import AnswerPart
 from services.generation.host import Host
 
 tracer = telemetry.tracer(__name__)
@@ -19,7 +19,7 @@ tokens = meter.create_counter("gen_ai.client.token.usage", "{token}", "Tokens re
 
 
 def observe(host: Host) -> None:
-    """Report how a host's engine is whenever metrics are collected."""
+    """Reports how a host's engine is whenever metrics are collected."""
 
     def requests(_: CallbackOptions) -> Iterable[Observation]:
         yield Observation(host.last.running, {"citemesh.state": "running"})
@@ -32,45 +32,47 @@ def observe(host: Host) -> None:
     meter.create_observable_gauge("citemesh.generation.kv_cache.usage", [memory], "1", "Share of the KV cache in use.")
 
 
-async def watched(deltas: AsyncGenerator[Delta, None], model: str, priority: int) -> AsyncGenerator[Delta, None]:
-    """Pass deltas on and tell what they took; closing it closes them.
+async def measured(
+    deltas: AsyncGenerator[AnswerPart, None], model: str, priority: int
+) -> AsyncGenerator[AnswerPart, None]:
+    """Passes deltas on and records their times; closing it closes them.
 
     The span isn't made the current one: an abandoned generator is closed in another context than it ran in.
     """
     span = tracer.start_span("citemesh.engine")
     span.set_attributes({"gen_ai.operation.name": "chat", "gen_ai.request.model": model, "citemesh.priority": priority})
-    watch = CallWatch(model, span)
+    timing = AnswerTiming(model, span)
     try:
         async with aclosing(deltas):
             async for delta in deltas:
-                watch.see(delta)
+                timing.add(delta)
                 yield delta
     except Exception as fault:
         span.set_attribute("error.type", type(fault).__name__)
         raise
     finally:
-        watch.end()
+        timing.end()
         span.end()
 
 
-class CallWatch:
+class AnswerTiming:
     """Times one answer."""
 
     def __init__(self, model: str, span: Span) -> None:
         self._attributes = {"gen_ai.request.model": model}
         self._span = span
-        self._began = time.perf_counter()
-        self._first = self._last = 0.0
-        self._written = 0
+        self._start_s = time.perf_counter()
+        self._first_s = self._last_s = 0.0
+        self._tokens = 0
 
-    def see(self, delta: Delta) -> None:
-        """Note a part of the answer."""
-        self._last = time.perf_counter()
-        if not self._written and delta.ids:
-            self._first = self._last
-            first.record(self._first - self._began, self._attributes)
-            self._span.set_attribute("citemesh.ttft_ms", (self._first - self._began) * 1000)
-        self._written += len(delta.ids)
+    def add(self, delta: AnswerPart) -> None:
+        """Adds a part of the answer."""
+        self._last_s = time.perf_counter()
+        if not self._tokens and delta.ids:
+            self._first_s = self._last_s
+            first.record(self._first_s - self._start_s, self._attributes)
+            self._span.set_attribute("citemesh.ttft_ms", (self._first_s - self._start_s) * 1000)
+        self._tokens += len(delta.ids)
         if delta.usage is not None:
             self._count("input", delta.usage.prompt_tokens)
             self._count("cached", delta.usage.cached_tokens)
@@ -78,10 +80,10 @@ class CallWatch:
             self._span.set_attribute("gen_ai.response.finish_reasons", [delta.finish.value])
 
     def end(self) -> None:
-        """Note that nothing follows, whether the answer is complete or was left."""
-        self._count("output", self._written)
-        if self._written > 1:
-            between.record((self._last - self._first) / (self._written - 1), self._attributes)
+        """Records the end, of a complete answer or of one that the caller left."""
+        self._count("output", self._tokens)
+        if self._tokens > 1:
+            between.record((self._last_s - self._first_s) / (self._tokens - 1), self._attributes)
 
     def _count(self, kind: str, number: int) -> None:
         tokens.add(number, {**self._attributes, "gen_ai.token.type": kind})

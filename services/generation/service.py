@@ -24,28 +24,28 @@ class GenerationService(GenerationServiceServicer):
         self._settings = settings
 
     async def Generate(self, request: pb.GenerateRequest, context: Context) -> AsyncIterator[pb.GenerateResponse]:
-        """What the model writes, part by part."""
+        """Streams the model's answer."""
         work = convert.work(request, self._host.facts, self._settings.default_max_tokens, current_priority())
-        written = self._host.generate(work, remaining_s(self._settings.timeout_s))
-        async with aclosing(metrics.watched(written, self._host.facts.name, work.priority)) as deltas:
+        answer = self._host.generate(work, remaining_s(self._settings.timeout_s))
+        async with aclosing(metrics.measured(answer, self._host.facts.name, work.priority)) as deltas:
             async for delta in deltas:
                 if delta.text or delta.ids or delta.finish:
                     yield convert.response(delta)
 
     async def ListModels(self, request: pb.ListModelsRequest, context: Context) -> pb.ListModelsResponse:
-        """The loaded model and how busy its engine is."""
+        """Lists the loaded model, and how busy its engine is."""
         return pb.ListModelsResponse(models=[convert.model(self._host.facts, await self._host.state())])
 
     async def Score(self, request: pb.ScoreRequest, context: Context) -> pb.ScoreResponse:
-        """Not built yet."""
+        """Is not supported yet."""
         _not_yet("Score")
 
     async def LoadAdapter(self, request: pb.LoadAdapterRequest, context: Context) -> pb.LoadAdapterResponse:
-        """Not built yet."""
+        """Is not supported yet."""
         _not_yet("LoadAdapter")
 
     async def UnloadAdapter(self, request: pb.UnloadAdapterRequest, context: Context) -> pb.UnloadAdapterResponse:
-        """Not built yet."""
+        """Is not supported yet."""
         _not_yet("UnloadAdapter")
 
 

@@ -1,7 +1,7 @@
-"""What a retrieval engine is: it keeps documents that were cut and embedded already, and finds their chunks.
+"""The contract of a retrieval engine: it stores documents that were cut and embedded before, and finds their chunks.
 
-Each protocol is what one kind of caller needs. Engines raise the errors of ``citemesh.errors``
-and know nothing of gRPC.
+Each protocol is what one kind of caller needs. Engines raise the errors of ``citemesh.errors`` and know nothing of
+gRPC.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,37 +9,37 @@ from typing import Protocol
 
 from services.retrieval.types.chunk import Chunk, TokenIds
 from services.retrieval.types.collection import CollectionInfo, Embedding, StoreCopy
-from services.retrieval.types.document import Deleted, DocumentInfo, NewDocument
+from services.retrieval.types.document import Deletion, DocumentInfo, NewDocument
 from services.retrieval.types.query import Query
 from services.retrieval.types.results import Results
 
 
-class CollectionStore(Protocol):
-    """Keeps the collections."""
+class StoredCollections(Protocol):
+    """Collections by name."""
 
     async def create(self, name: str, embedding: Embedding) -> CollectionInfo:
         """Makes a collection. Raises AlreadyExists."""
 
     async def collection(self, name: str) -> CollectionInfo:
-        """Reads one. Raises NotFound, which names those that exist."""
+        """Reads a collection. Raises NotFound, which names those that exist."""
 
     async def embedding(self, name: str) -> Embedding:
-        """What a collection is fixed to; costs little, however much it holds. Raises NotFound."""
+        """Reads what a collection is fixed to, which costs little at any size. Raises NotFound."""
 
     async def collections(self, after: str, limit: int) -> tuple[CollectionInfo, ...]:
         """Lists by name, those after `after`, at most `limit`."""
 
     async def drop(self, name: str) -> int:
-        """Deletes one with all its documents; returns the change's number. Raises NotFound."""
+        """Deletes a collection with all its documents; returns the change's number. Raises NotFound."""
 
 
-class DocumentStore(Protocol):
-    """Keeps documents. What `put` and `delete` return from survives a crash and is seen by the next search."""
+class StoredDocuments(Protocol):
+    """Documents by collection and id. Changes that returned survive a crash and are seen by the next search."""
 
     async def put(self, document: NewDocument) -> int:
         """Stores a document, or replaces the one of its id, whole or not at all; returns the change's number.
 
-        In the same step it takes the place of a table of its id; a row takes the place of a document of its table's id.
+        In the same step it replaces a table of its id; a row replaces a document of its table's id.
         Raises NotFound for an unknown collection, PreconditionFailed for another embedding than the collection's.
         """
 
@@ -53,11 +53,13 @@ class DocumentStore(Protocol):
         """Reads a document and its text, which is empty where it isn't wanted. Raises NotFound."""
 
     async def documents(self, collection: str, after: str, limit: int, table_id: str = "") -> tuple[DocumentInfo, ...]:
-        """Lists by id, those after `after`, at most `limit`; of one table where it is named. Raises NotFound for an
-        unknown collection."""
+        """Lists by id, those after `after`, at most `limit`; of one table where it is named.
 
-    async def delete(self, collection: str, document_ids: Sequence[str]) -> Deleted:
-        """Deletes documents in one step; a table's id takes all its rows. Raises NotFound for an unknown collection."""
+        Raises NotFound for an unknown collection.
+        """
+
+    async def delete(self, collection: str, document_ids: Sequence[str]) -> Deletion:
+        """Deletes documents in one step, a table's id all its rows. Raises NotFound for an unknown collection."""
 
 
 class ChunkSearch(Protocol):
@@ -67,24 +69,27 @@ class ChunkSearch(Protocol):
         """Finds at most top_k chunks that pass the filter. Raises NotFound, PreconditionFailed."""
 
     async def search_many(self, queries: Sequence[Query]) -> tuple[Results, ...]:
-        """Answers several searches in their order, each as `search` would. Raises as search does."""
+        """Answers several searches in their order, each as `search` would. Raises as `search` does."""
 
 
 class TokenBacklog(Protocol):
-    """Chunks whose token ids are missing, or were made by another tokenizer than the one of `digest`."""
+    """Chunks whose token ids are missing, or are of another tokenizer than the one of `digest`."""
 
     async def without_tokens(self, digest: str, limit: int) -> tuple[Chunk, ...]:
-        """Some of them, at most `limit`."""
+        """Reads some of them, at most `limit`."""
 
     async def fill_tokens(self, tokens: Mapping[str, TokenIds]) -> None:
-        """Stores token ids by chunk id; chunks that are gone by now are passed over."""
+        """Stores token ids by chunk id; those of deleted chunks are ignored."""
 
 
 class Snapshots(Protocol):
-    """Copies what is kept while it serves."""
+    """Copies of the store."""
 
     async def snapshot(self, collection: str) -> StoreCopy:
-        """Copies a collection, or all of them for an empty name. Raises NotFound, NotSupported, Unavailable."""
+        """Copies a collection, or all for an empty name, while the engine serves.
+
+        Raises NotFound, NotSupported, Unavailable.
+        """
 
 
 class Lifecycle(Protocol):
@@ -94,13 +99,13 @@ class Lifecycle(Protocol):
         """Makes it ready. Raises PreconditionFailed where another process holds its store, DataLoss."""
 
     async def close(self) -> None:
-        """Ends what runs and keeps what must be kept."""
+        """Ends background work and writes what must be kept."""
 
     async def healthy(self) -> bool:
         """Whether it can answer now."""
 
 
-class Store(CollectionStore, DocumentStore, Protocol):
+class Store(StoredCollections, StoredDocuments, Protocol):
     """Collections and their documents: what ingestion needs."""
 
 

@@ -1,12 +1,12 @@
-"""Keeps calls to the collections that their keys may reach, whatever field names one.
+"""Restricts calls to the collections that their keys may reach, whatever field names one.
 
-It stands between the services and the engine, so that no RPC can forget it: what a call may reach comes from the
-call's context, where the identity policy's word is, and never from the request. A refusal reads the same whether the
-collection exists or not. The service's own work (the default collection at its start, token ids in the background) goes
-to the engine directly; work that has lost its call reaches nothing.
+It stands between the services and the engine, so that no RPC can forget it. A call's scope comes from its context,
+which the identity policy has filled, never from the request. A refusal reads the same whether the collection exists or
+not. The service's own work (the default collection at its start, token ids in the background) uses the engine itself;
+work outside of a call reaches nothing.
 
-A replica that keeps a share of the collections also refuses what the mesh did not send to it on purpose: stored
-there, it would not be found again.
+A replica that holds a share of the collections also refuses calls that the mesh did not address to it: a document
+that was stored there would not be found again.
 """
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
@@ -20,7 +20,7 @@ from services.retrieval.engine import ServedEngine
 from services.retrieval.types.collection import CollectionInfo, StoreCopy
 
 _PAGE = 1000
-_MOST_NAMED = 20
+_MOST_LISTED = 20
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,7 +28,7 @@ _Method = Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]
 
 
 def _within(method: _Method[P, R], collections: Callable[P, Iterable[str]]) -> _Method[P, R]:
-    """A method of the engine that is called only where all its collections are within the call's scope."""
+    """Wraps a method of the engine: it is called only where all its collections are within the call's scope."""
     name = method.__name__
 
     async def guarded(self: "GuardedEngine", /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -41,9 +41,9 @@ def _within(method: _Method[P, R], collections: Callable[P, Iterable[str]]) -> _
 
 
 class GuardedEngine:
-    """An engine that answers a call only within its scope: one line a method says which collections it is about.
+    """An engine that answers a call only within its scope. One line for each method names its collections.
 
-    shard: number of this replica where the collections are spread over several; None where one keeps them all.
+    shard: number of this replica where the collections are spread over several; None where one holds them all.
     """
 
     def __init__(self, engine: ServedEngine, shard: int | None = None) -> None:
@@ -63,7 +63,7 @@ class GuardedEngine:
     search_many = _within(ServedEngine.search_many, lambda queries: (query.collection for query in queries))
 
     async def collections(self, after: str, limit: int) -> tuple[CollectionInfo, ...]:
-        """Lists those within scope, as if there were no others."""
+        """Lists the collections within scope, as if there were no others."""
         self._require_shard()
         scope = call_context.current_scope()
         if scope.everything:
@@ -78,7 +78,7 @@ class GuardedEngine:
         return tuple(allowed[:limit])
 
     async def snapshot(self, collection: str) -> StoreCopy:
-        """Copies a collection within scope, or all of them for who may reach all."""
+        """Copies a collection within scope, or all of them for a key that may reach all."""
         if collection:
             async with self.scoped(collection):
                 return await self.engine.snapshot(collection)
@@ -98,7 +98,7 @@ class GuardedEngine:
 
     @asynccontextmanager
     async def scoped(self, *names: str) -> AsyncIterator[None]:
-        """Work on collections. Raises as `require` does; NotFound tells nothing of those out of scope."""
+        """Encloses work on collections. Raises as `require` does; NotFound names none that are out of scope."""
         self.require(*names)
         try:
             yield
@@ -108,8 +108,8 @@ class GuardedEngine:
             raise NotFound("collection", error.name, await self._remedy()) from None
 
     async def _remedy(self) -> str:
-        """Which collections there are, of those within scope."""
-        names = ", ".join(info.name for info in await self.collections("", _MOST_NAMED))
+        """Names the collections within scope."""
+        names = ", ".join(info.name for info in await self.collections("", _MOST_LISTED))
         return f"there are: {names}" if names else "create one first"
 
     def _require_address(self, name: str) -> None:
@@ -123,13 +123,13 @@ class GuardedEngine:
         self._require_shard()
 
     def _require_shard(self) -> None:
-        meant = call_context.current().shard
-        if self._shard is not None and meant != str(self._shard):
-            asked = meant[:20] or "none that it names"
-            fault = f"this is replica {self._shard}, and the call was meant for {asked}"
+        addressed = call_context.current().shard
+        if self._shard is not None and addressed != str(self._shard):
+            other = addressed[:20] or "none that it names"
+            fault = f"this is replica {self._shard}, and the call was meant for {other}"
             remedy = f"call through a sidecar, which finds the replica by {COLLECTION_HEADER}"
             raise PreconditionFailed("WRONG_SHARD", fault, remedy)
 
 
-def _refused(what: str) -> PermissionDenied:
-    return PermissionDenied(f"this key may not reach {what}", "use a key that may, or name what this one may")
+def _refused(target: str) -> PermissionDenied:
+    return PermissionDenied(f"this key may not reach {target}", "use a key that may, or name what this one may")

@@ -1,4 +1,4 @@
-"""Makes a store of a copy that Snapshot made: ``python -m services.retrieval.restore COPY --into DIRECTORY``.
+"""Restores a store from a copy that Snapshot made: ``python -m services.retrieval.restore COPY --into DIRECTORY``.
 
 Without --into it only proves the copy. With --json it prints one object: {"ok": true, "copy", "into", "sequence",
 "documents", "chunks", "wordless", "collections": [{name, model, dimension, documents, chunks, unreadable}]}, or
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         report = _restored(options.copy, options.into)
     except CiteMeshError as error:
         report = {"ok": False, "error": {"reason": error.reason, "message": error.message, "remedy": error.remedy}}
-    print(json.dumps(report, ensure_ascii=False) if options.json else _told(report))
+    print(json.dumps(report, ensure_ascii=False) if options.json else _described(report))
     return 0 if report["ok"] else 1
 
 
@@ -37,19 +37,21 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _restored(copy: Path, into: Path | None) -> dict[str, Any]:
-    told, proof = restore(copy, into) if into else verify(copy)
-    place = str(into) if into else ""
-    return {"ok": True, "copy": str(copy), "into": place, "sequence": told.sequence, **asdict(proof)}
+    manifest, proof = restore(copy, into) if into else verify(copy)
+    target = str(into) if into else ""
+    return {"ok": True, "copy": str(copy), "into": target, "sequence": manifest.sequence, **asdict(proof)}
 
 
-def _told(report: dict[str, Any]) -> str:
+def _described(report: dict[str, Any]) -> str:
     if not report["ok"]:
         return f"{report['error']['message']}; {report['error']['remedy']}"
-    held = ", ".join(
-        f"{it['name']}: {it['documents']} documents, {it['chunks']} chunks" for it in report["collections"]
+    collections = ", ".join(
+        f"{collection['name']}: {collection['documents']} documents, {collection['chunks']} chunks"
+        for collection in report["collections"]
     )
-    where = f"restored into {report['into']}" if report["into"] else "proved, nothing was restored"
-    return f"{report['copy']}: {where}\n{held}\nlast change {report['sequence']}; every document is found by its text"
+    outcome = f"restored into {report['into']}" if report["into"] else "proved, nothing was restored"
+    change = f"last change {report['sequence']}; every document is found by its text"
+    return f"{report['copy']}: {outcome}\n{collections}\n{change}"
 
 
 if __name__ == "__main__":

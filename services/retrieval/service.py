@@ -1,9 +1,8 @@
 """The three gRPC services of retrieval: a call is checked and handed to the engine, its answer turned into messages."""
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -21,9 +20,9 @@ from citemesh.kit import call_context
 from services.retrieval import metrics
 from services.retrieval.convert import collections, documents, pages, passages, searches, vectors
 from services.retrieval.embedding.queue import EmbeddingQueue
-from services.retrieval.engine import ServedEngine
+from services.retrieval.engine import ChunkSearch, Snapshots, StoredCollections, StoredDocuments
 from services.retrieval.ingestion.stream import IngestionStream
-from services.retrieval.ingestion.upload import Part, Progress
+from services.retrieval.ingestion.upload import Part
 from services.retrieval.types.query import Query
 from services.retrieval.types.results import Results
 
@@ -31,9 +30,9 @@ Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class RetrievalService(search_grpc.RetrievalServiceServicer):
-    """Finds passages."""
+    """Finds passages. timeout_s: most seconds for a call."""
 
-    def __init__(self, engine: ServedEngine, embeddings: EmbeddingQueue, timeout_s: float) -> None:
+    def __init__(self, engine: ChunkSearch, embeddings: EmbeddingQueue, timeout_s: float) -> None:
         self._engine = engine
         self._embeddings = embeddings
         self._timeout_s = timeout_s
@@ -41,53 +40,39 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
     async def Search(self, request: search_pb.SearchRequest, context: Context) -> search_pb.SearchResponse:
         """Embeds the query where the mode needs it, then searches."""
         query = searches.query(request)
-        started = time.monotonic()
-        try:
-            async with asyncio.timeout(call_context.remaining_s(self._timeout_s)):
-                return passages.results(await self._found(query))
-        except TimeoutError:
-            raise DeadlineExceeded("the search was not done") from None
-        finally:
-            metrics.searches.record(time.monotonic() - started, {"citemesh.search.mode": query.mode})
+        with metrics.timed_search(query.mode):
+            async with _in_time(self._timeout_s, "the search was not done"):
+                return passages.results(await self._results(query))
 
     async def BatchSearch(
         self, request: search_pb.BatchSearchRequest, context: Context
     ) -> search_pb.BatchSearchResponse:
         """Embeds the queries together, then searches."""
         queries = searches.queries(request)
-        started = time.monotonic()
-        try:
-            async with asyncio.timeout(call_context.remaining_s(self._timeout_s)):
-                found = await self._engine.search_many(await self._embedded(queries))
-                return passages.all_results(found)
-        except TimeoutError:
-            raise DeadlineExceeded("the searches were not done") from None
-        finally:
-            metrics.searches.record(time.monotonic() - started, {"citemesh.search.mode": "batch"})
+        with metrics.timed_search("batch"):
+            async with _in_time(self._timeout_s, "the searches were not done"):
+                return passages.all_results(await self._engine.search_many(await self._embedded(queries)))
 
     async def Embed(self, request: search_pb.EmbedRequest, context: Context) -> search_pb.EmbedResponse:
         """Embeds texts as documents or questions are."""
         texts, as_queries = vectors.texts(request)
-        try:
-            async with asyncio.timeout(call_context.remaining_s(self._timeout_s)):
-                return await self._vectors(texts, as_queries)
-        except TimeoutError:
-            raise DeadlineExceeded("the texts were not embedded") from None
+        async with _in_time(self._timeout_s, "the texts were not embedded"):
+            return await self._vectors(texts, as_queries)
 
     async def _vectors(self, texts: Sequence[str], as_queries: bool) -> search_pb.EmbedResponse:
         encoder = self._embeddings.encoder
         if as_queries:
-            made = np.stack(await self._embeddings.queries(texts))
+            rows = np.stack(await self._embeddings.queries(texts))
         else:
-            made = await self._embeddings.passages(texts)
+            rows = await self._embeddings.passages(texts)
         tokens = await self._embeddings.token_count(texts, "query" if as_queries else "passage")
-        return vectors.answer(made, encoder.embedding.model, tokens)
+        return vectors.answer(rows, encoder.embedding.model, tokens)
 
-    async def _found(self, query: Query) -> Results:
+    async def _results(self, query: Query) -> Results:
         (embedded,) = await self._embedded([query])
         with metrics.tracer.start_as_current_span("citemesh.search") as span:
             results = await self._engine.search(embedded)
-            span.set_attributes({"citemesh.search.mode": query.mode, "citemesh.search.found": len(results.found)})
+            span.set_attributes({"citemesh.search.mode": query.mode, "citemesh.search.found": len(results.chunks)})
             return results
 
     async def _embedded(self, queries: Sequence[Query]) -> list[Query]:
@@ -97,9 +82,9 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
             return list(queries)
         with metrics.tracer.start_as_current_span("citemesh.embed"):
             vectors = iter(await self._embeddings.readable(texts))
-        made_by = self._embeddings.encoder.embedding
+        embedding = self._embeddings.encoder.embedding
         return [
-            query if query.mode == "lexical" else replace(query, vector=next(vectors), embedding=made_by)
+            query if query.mode == "lexical" else replace(query, vector=next(vectors), embedding=embedding)
             for query in queries
         ]
 
@@ -107,8 +92,8 @@ class RetrievalService(search_grpc.RetrievalServiceServicer):
 class DocumentService(documents_grpc.DocumentServiceServicer):
     """Takes documents in and gives them back."""
 
-    def __init__(self, engine: ServedEngine, stream: IngestionStream, most_message_bytes: int) -> None:
-        self._engine = engine
+    def __init__(self, documents: StoredDocuments, stream: IngestionStream, most_message_bytes: int) -> None:
+        self._documents = documents
         self._stream = stream
         self._most_text_bytes = most_message_bytes - 65536
 
@@ -118,7 +103,7 @@ class DocumentService(documents_grpc.DocumentServiceServicer):
         """Reports each document's progress as it goes."""
         async with aclosing(_parts(request_iterator)) as parts, aclosing(self._stream.run(parts)) as reports:
             async for report in reports:
-                _count(report)
+                metrics.count_document(report)
                 yield documents.progress(report)
 
     async def GetDocument(
@@ -126,7 +111,7 @@ class DocumentService(documents_grpc.DocumentServiceServicer):
     ) -> documents_pb.GetDocumentResponse:
         """Reads a document, or a span of its text."""
         name = collections.name_of(request.collection)
-        info, text = await self._engine.document(name, request.document_id, not request.without_text)
+        info, text = await self._documents.document(name, request.document_id, not request.without_text)
         return documents.document_text(request, info, text, self._most_text_bytes)
 
     async def ListDocuments(
@@ -135,10 +120,10 @@ class DocumentService(documents_grpc.DocumentServiceServicer):
         """Lists documents by id."""
         size, after = pages.size(request.page_size), pages.start(request.page_token)
         name = collections.name_of(request.collection)
-        found = await self._engine.documents(name, after, size + 1, request.table_id)
-        token = pages.token(found[size - 1].document_id) if len(found) > size else ""
+        infos = await self._documents.documents(name, after, size + 1, request.table_id)
+        token = pages.token(infos[size - 1].document_id) if len(infos) > size else ""
         return documents_pb.ListDocumentsResponse(
-            documents=map(documents.document, found[:size]), next_page_token=token
+            documents=map(documents.document, infos[:size]), next_page_token=token
         )
 
     async def DeleteDocuments(
@@ -146,17 +131,18 @@ class DocumentService(documents_grpc.DocumentServiceServicer):
     ) -> documents_pb.DeleteDocumentsResponse:
         """Deletes documents by id."""
         ids = documents.deletion(request)
-        gone = await self._engine.delete(collections.name_of(request.collection), ids)
+        outcome = await self._documents.delete(collections.name_of(request.collection), ids)
         return documents_pb.DeleteDocumentsResponse(
-            deleted=gone.deleted, missing=gone.missing, sequence_number=gone.sequence
+            deleted=outcome.deleted, missing=outcome.missing, sequence_number=outcome.sequence
         )
 
 
 class CollectionService(collections_grpc.CollectionServiceServicer):
-    """Keeps collections."""
+    """Manages collections."""
 
-    def __init__(self, engine: ServedEngine, embeddings: EmbeddingQueue) -> None:
-        self._engine = engine
+    def __init__(self, store: StoredCollections, snapshots: Snapshots, embeddings: EmbeddingQueue) -> None:
+        self._store = store
+        self._snapshots = snapshots
         self._embeddings = embeddings
 
     async def CreateCollection(
@@ -170,48 +156,49 @@ class CollectionService(collections_grpc.CollectionServiceServicer):
                 f"the embedding model {request.embedding_model[:80]!r} is not loaded",
                 f"leave it empty for {loaded.model}, or start the service with that model",
             )
-        made = await self._engine.create(name, loaded)
-        return collections_pb.CreateCollectionResponse(collection=collections.collection(made))
+        info = await self._store.create(name, loaded)
+        return collections_pb.CreateCollectionResponse(collection=collections.collection(info))
 
     async def ListCollections(
         self, request: collections_pb.ListCollectionsRequest, context: Context
     ) -> collections_pb.ListCollectionsResponse:
         """Lists collections by name."""
         size, after = pages.size(request.page_size), pages.start(request.page_token)
-        found = await self._engine.collections(after, size + 1)
-        token = pages.token(found[size - 1].name) if len(found) > size else ""
+        infos = await self._store.collections(after, size + 1)
+        token = pages.token(infos[size - 1].name) if len(infos) > size else ""
         return collections_pb.ListCollectionsResponse(
-            collections=map(collections.collection, found[:size]), next_page_token=token
+            collections=map(collections.collection, infos[:size]), next_page_token=token
         )
 
     async def GetCollection(
         self, request: collections_pb.GetCollectionRequest, context: Context
     ) -> collections_pb.GetCollectionResponse:
         """Reads a collection."""
-        found = await self._engine.collection(collections.name_of(request.name))
-        return collections_pb.GetCollectionResponse(collection=collections.collection(found))
+        info = await self._store.collection(collections.name_of(request.name))
+        return collections_pb.GetCollectionResponse(collection=collections.collection(info))
 
     async def DeleteCollection(
         self, request: collections_pb.DeleteCollectionRequest, context: Context
     ) -> collections_pb.DeleteCollectionResponse:
         """Deletes a collection. An empty name is refused: the default one has to be named."""
-        sequence = await self._engine.drop(collections.new_name(request.name))
+        sequence = await self._store.drop(collections.new_name(request.name))
         return collections_pb.DeleteCollectionResponse(sequence_number=sequence)
 
     async def Snapshot(
         self, request: collections_pb.SnapshotRequest, context: Context
     ) -> collections_pb.SnapshotResponse:
-        """Copies what is kept."""
-        return collections.copied(await self._engine.snapshot(request.name))
+        """Copies a collection, or all of them, while the service runs."""
+        return collections.snapshot(await self._snapshots.snapshot(request.name))
 
 
-def _count(report: Progress) -> None:
-    """Counts a document at its last report."""
-    if report.state in ("committed", "unchanged", "failed"):
-        reason = report.fault.reason if report.fault else ""
-        metrics.documents.add(1, {"citemesh.ingest.state": report.state, "error.type": reason})
-    if report.state == "committed":
-        metrics.chunks.add(report.chunks)
+@asynccontextmanager
+async def _in_time(limit_s: float, fault: str) -> AsyncIterator[None]:
+    """Ends the block with the call's time, at most the limit. Raises DeadlineExceeded, which tells the fault."""
+    try:
+        async with asyncio.timeout(call_context.remaining_s(limit_s)):
+            yield
+    except TimeoutError:
+        raise DeadlineExceeded(fault) from None
 
 
 async def _parts(requests: AsyncIterator[documents_pb.IngestRequest]) -> AsyncGenerator[Part, None]:

@@ -10,13 +10,13 @@ from citemesh.kit.settings import ServiceSettings, service_config
 
 
 class RetrievalSettings(ServiceSettings):
-    """What the retrieval service can be told."""
+    """Settings of the retrieval service."""
 
     model_config = service_config("retrieval")
 
     engine: Literal["faiss", "milvus", "fake"] = Field(
         "faiss",
-        description="What keeps documents: FAISS and SQLite on disk, Milvus, or the fake that forgets at its end.",
+        description="Engine of the store: FAISS and SQLite on disk, Milvus, or the fake, which keeps all in memory.",
     )
     milvus_uri: str = Field(
         "",

@@ -1,14 +1,23 @@
 """A service called in process answers as it does over the wire: results, streams, refusals and time limits."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from citemesh.client import Mesh
-from citemesh.client.types import Candidate, Sampling, Search, SearchFilter, Upload
-from citemesh.errors import CiteMeshError, DeadlineExceeded, InvalidInput, NotFound, NotSupported, PermissionDenied
+from citemesh.client.types import Candidate, MetadataCondition, Sampling, Search, SearchFilter, Upload
+from citemesh.errors import (
+    AlreadyExists,
+    CiteMeshError,
+    DeadlineExceeded,
+    InvalidInput,
+    NotFound,
+    NotSupported,
+    PermissionDenied,
+)
 from citemesh.kit import call_context
 from citemesh.kit.collection_scope import CollectionScope
 from citemesh.kit.server import Server, ServiceSpec
@@ -19,6 +28,7 @@ from services.generation.settings import GenerationSettings
 from services.reranker import main as reranker_main
 from services.reranker.local import local_reranker
 from services.reranker.settings import RerankerSettings
+from services.retrieval import main as retrieval_main
 from services.retrieval.local import LocalRetrieval, local_retrieval
 from services.retrieval.settings import RetrievalSettings
 from services.tokenizer import main as tokenizer_main
@@ -148,3 +158,63 @@ async def test_what_is_not_built_says_so_by_name(tmp_path: Path) -> None:
             await local._caller.unary(local._stub.Score, pb.ScoreRequest())
         assert isinstance(refused.value, CiteMeshError)
         assert "Score" in str(refused.value)
+
+
+@pytest.fixture
+async def both(tmp_path: Path) -> AsyncIterator[tuple[LocalRetrieval, LocalRetrieval]]:
+    """Two retrieval services on durable engines: one in process, one over the wire."""
+    local_settings, settings = (
+        RetrievalSettings(embedding_engine="fake", readers=0, state_dir=tmp_path / name, drain_s=0.2)
+        for name in ("local", "w")
+    )
+    async with (
+        local_retrieval(local_settings) as local,
+        over_the_wire(retrieval_main.build(settings), settings) as mesh,
+    ):
+        yield local, LocalRetrieval(mesh.retrieval, mesh.documents, mesh.collections)
+
+
+async def test_documents_come_in_and_are_found_by_conditions_on_their_metadata(
+    both: tuple[LocalRetrieval, LocalRetrieval],
+) -> None:
+    answers = []
+    for retrieval in both:
+        uploads = [Upload(str(year), f"The pump of {year} 泵.".encode(), document_id=str(year),
+                          metadata={"year": str(year)}) for year in (2001, 2024)]  # fmt: skip
+        for upload in uploads:  # one after the other, so that both stores number them alike
+            assert [report.state async for report in retrieval.documents.ingest([upload])][-1] == "committed"
+        recent = SearchFilter(conditions=(MetadataCondition("year", numbers=(2010, None)),))
+        found = await retrieval.search.find(Search("the pump", filter=recent))
+        assert [passage.document_id for passage in found.passages] == ["2024"]
+        (document, text), (collection,) = await retrieval.documents.get("2024"), await retrieval.collections.list()
+        many = await retrieval.search.find_many([Search("pump 2001"), Search("泵", mode="lexical")])
+        vectors = await retrieval.search.embed(["the pump"], as_queries=True)
+        answers.append((found, (document.title, text), collection, many, vectors))
+        assert await retrieval.documents.delete(["2001", "1999"]) == (("2001",), ("1999",))
+    assert answers[0] == answers[1]
+
+
+async def test_errors_are_the_same(both: tuple[LocalRetrieval, LocalRetrieval]) -> None:
+    calls: list[tuple[Callable[[LocalRetrieval], Any], type[CiteMeshError]]] = [
+        (lambda retrieval: retrieval.search.search("x", "nowhere"), NotFound),
+        (lambda retrieval: retrieval.search.search(" "), InvalidInput),
+        (lambda retrieval: retrieval.collections.create("default"), AlreadyExists),
+        (lambda retrieval: retrieval.documents.get("nothing"), NotFound),
+    ]
+    for call, kind in calls:
+        texts = []
+        for retrieval in both:
+            with pytest.raises(kind) as caught:
+                await call(retrieval)
+            texts.append((caught.type, str(caught.value)))
+        assert texts[0] == texts[1]
+
+
+async def test_what_uploads_raise_is_raised(both: tuple[LocalRetrieval, LocalRetrieval]) -> None:
+    async def uploads() -> AsyncIterator[Upload]:
+        yield Upload("a", b"About apples.", document_id="a")
+        raise OSError("the disk is gone")
+
+    for retrieval in both:
+        with pytest.raises(OSError, match="the disk is gone"):
+            [report async for report in retrieval.documents.ingest(uploads())]

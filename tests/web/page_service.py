@@ -12,10 +12,11 @@ from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, 
 
 from citemesh.client import Mesh
 from citemesh.client.types import Upload
-from citemesh.kit.server import Server, ServiceSpec
+from citemesh.kit.server import Server
 from services.retrieval import main
 from services.retrieval.ingestion.passage_tokens import NoTokenizer
 from services.retrieval.settings import RetrievalSettings
+from services.retrieval.wiring.engine import engine_of
 from tests.contract.gateway.gateway_service import Neighbours, gateway
 from tests.unit.gateway.query import fakes
 
@@ -72,10 +73,8 @@ async def site(folder: Path, **settings: Any) -> AsyncIterator[Site]:
     chosen = RetrievalSettings(
         listen=f"unix:{folder}/r.sock", state_dir=folder, engine="fake", embedding_engine="fake", readers=0, drain_s=1
     )
-    parts = main.Parts(chosen, main.engine_of(chosen), NoTokenizer())
-    server = Server(
-        ServiceSpec("retrieval", main.registrations(parts, chosen), parts.start, parts.stop, parts.healthy), chosen
-    )
+    parts = main.RetrievalParts(chosen, engine_of(chosen), NoTokenizer())
+    server = Server(main.service_of(parts, chosen), chosen)
     await server.start()
     port = free_port()
     try:

@@ -1,122 +1,131 @@
-"""A service without its process: its own servicers behind its own clients, with no socket, no sidecar and no bytes.
+"""A service in the caller's process: its own servicers behind its own clients, without a socket or serialisation.
 
-Messages go from a client's stub straight to the servicer's method and back, so that a service used in one process is
-checked and converted exactly as over the wire. Benches compare the mesh with it, and tests compose services by it.
+Servicers get the messages of the clients' stubs, so that a service is checked and converted as over the wire. Headers,
+deadlines, the call's context, cancellation and statuses work as over the wire too. Limits of messages don't apply, and
+calls make no spans of their own. Benches compare the mesh with it, and tests compose services by it.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from functools import partial
+from types import TracebackType
+from typing import Any, Self, cast
 
 import grpc
 
-from citemesh.client.transport.caller import Caller, Headers
-from citemesh.client.transport.request_stream import RequestStream
-from citemesh.errors import DeadlineExceeded, NotSupported
-from citemesh.kit import call_context
-from citemesh.kit.channel_options import ACCEPTED
+from citemesh.client.transport.caller import Caller
+from citemesh.client.transport.in_process_call import CallSide, Metadata, ResponseStream, status
+from citemesh.kit.interceptors import CallInterceptor
 from citemesh.kit.server import ServiceSpec
-
-Handler = Any  # grpc.RpcMethodHandler, whose stubs know the synchronous kind alone
-
-
-class _Handlers:
-    """Takes a service's handlers as a gRPC server would. by_path: handler by "/package.Service/Method"."""
-
-    def __init__(self) -> None:
-        self.by_path: dict[str, Handler] = {}
-
-    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Handler]) -> None:
-        """Takes the handlers of one gRPC service; the generated code calls it."""
-        self.by_path |= {f"/{service}/{method}": handler for method, handler in handlers.items()}
-
-    def add_generic_rpc_handlers(self, handlers: object) -> None:
-        """Takes nothing: the generated code calls it with the same handlers once more."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Method:
-    """A stub's method: the handler of a path."""
-
-    path: str
-    handler: Handler
-
-
-class _Channel:
-    """The channel that a stub takes its methods from."""
-
-    def __init__(self, handlers: Mapping[str, Handler]) -> None:
-        self._handlers = handlers
-
-    def _method(self, path: str, **_: object) -> _Method:
-        return _Method(path, self._handlers.get(path))
-
-    unary_unary = unary_stream = stream_unary = stream_stream = _method
-
-
-class _AcceptedCall:
-    """A call as a stream of requests needs it: accepted, and never failing to write."""
-
-    async def initial_metadata(self) -> tuple[tuple[str, str], ...]:
-        """Says that requests may be sent."""
-        return (ACCEPTED,)
-
-    def add_done_callback(self, callback: Callable[[Any], None]) -> None:
-        """Drops the callback: errors come as they are, so there is no status to wait for."""
-
-
-class InProcessCaller(Caller):
-    """Makes calls to a service in this process. Errors are the service's own."""
-
-    def __init__(self, spec: ServiceSpec, timeout_s: float = 30.0) -> None:
-        handlers = _Handlers()
-        for registration in spec.services:
-            registration.add(cast("grpc.aio.Server", handlers))
-        super().__init__(cast("grpc.aio.Channel", _Channel(handlers.by_path)), spec.name, "", timeout_s)
-
-    async def unary(
-        self, method: Callable[..., Any], request: Any, timeout_s: float | None = None, headers: Headers = ()
-    ) -> Any:
-        """Sends one request and returns the response. Raises its error, or DeadlineExceeded after the limit."""
-        handler, limit = self._handler(method), self._limit(timeout_s)
-        with call_context.calling(self._context(limit, headers)):
-            try:
-                async with asyncio.timeout(limit):
-                    return await handler.unary_unary(request, None)
-            except TimeoutError:
-                raise DeadlineExceeded(f"{self.service} did not answer in time") from None
-
-    async def stream(
-        self, method: Callable[..., Any], request: Any, timeout_s: float | None = None, headers: Headers = ()
-    ) -> AsyncIterator[Any]:
-        """Sends a request, or a RequestStream of them, and yields the responses. Leaving the iteration ends it."""
-        handler, limit = self._handler(method), self._limit(timeout_s)
-        if isinstance(request, RequestStream):
-            request.over(_AcceptedCall())
-        behaviour = handler.unary_stream or handler.stream_stream
-        requests = aiter(request) if isinstance(request, RequestStream) else request
-        with call_context.calling(self._context(limit, headers)):
-            async with aclosing(behaviour(requests, None)) as responses:
-                async for response in responses:
-                    yield response
-
-    def _handler(self, method: Any) -> Handler:
-        if method.handler is None:
-            raise NotSupported(method.path, f"{self.service} has no such method")
-        return method.handler
-
-    def _context(self, limit: float, headers: Headers) -> call_context.CallContext:
-        """Returns the context that the call would have over the wire."""
-        return call_context.from_headers(dict(self._metadata(headers)), limit)
 
 
 @asynccontextmanager
-async def in_process(spec: ServiceSpec, timeout_s: float = 30.0) -> AsyncIterator[InProcessCaller]:
-    """Starts a service, and stops it at the end. Raises as its start does."""
-    await spec.start()
+async def in_process(spec: ServiceSpec, timeout_s: float = 30.0) -> AsyncIterator[Caller]:
+    """Starts a service, yields what its clients call through, and stops it. Raises as the service's start does.
+
+    timeout_s: longest a call may take where its own caller sets no tighter limit.
+    """
     try:
-        yield InProcessCaller(spec, timeout_s)
+        await spec.start()
+        async with InProcessChannel(spec) as channel:
+            yield Caller(channel, spec.name, "", timeout_s)
     finally:
         await spec.stop()
+
+
+class InProcessChannel(grpc.aio.Channel):
+    """A channel whose calls run the servicers of a service, each as the service's server would run it."""
+
+    def __init__(self, spec: ServiceSpec) -> None:
+        self._interceptor = CallInterceptor(spec.name, lambda: True)
+        self._handlers = _Handlers()
+        self._streams: set[ResponseStream] = set()
+        for service in spec.services:
+            service.add(cast(grpc.aio.Server, self._handlers))
+
+    def unary_unary(self, method: str, *_: Any, **__: Any) -> Any:
+        """Returns a function that makes a call with one request and one response."""
+        return partial(self._single, method)
+
+    def stream_unary(self, method: str, *_: Any, **__: Any) -> Any:
+        """Returns a function that makes a call with many requests and one response."""
+        return partial(self._single, method)
+
+    def unary_stream(self, method: str, *_: Any, **__: Any) -> Any:
+        """Returns a function that makes a call with one request and many responses."""
+        return partial(self._stream, method)
+
+    def stream_stream(self, method: str, *_: Any, **__: Any) -> Any:
+        """Returns a function that makes a call with many of both."""
+        return partial(self._stream, method)
+
+    async def _single(self, method: str, request: Any, timeout: float | None = None, metadata: Metadata = ()) -> Any:
+        handler, side = await self._handler(method), CallSide(timeout, metadata)
+        return await side.run((handler.unary_unary or handler.stream_unary)(request, side))
+
+    def _stream(
+        self, method: str, request: Any, timeout: float | None = None, metadata: Metadata = ()
+    ) -> ResponseStream:
+        stream = ResponseStream(self._handler(method), request, CallSide(timeout, metadata))
+        self._streams.add(stream)
+        stream.add_done_callback(self._streams.discard)
+        return stream
+
+    async def _handler(self, method: str) -> Any:
+        """The handler of a method, within what the kit does around every handler."""
+
+        async def find(_: grpc.HandlerCallDetails) -> Any:
+            return self._handlers.by_path.get(method)
+
+        handler = await self._interceptor.intercept_service(find, cast(grpc.HandlerCallDetails, _Details(method)))
+        if handler is None:
+            raise status(grpc.StatusCode.UNIMPLEMENTED, f"there is no {method}")
+        return handler
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self, grace: float | None = None) -> None:
+        """Cancels the calls that still stream, and waits for their ends."""
+        await asyncio.gather(*(stream.leave() for stream in list(self._streams)))
+
+    def get_state(self, try_to_connect: bool = False) -> grpc.ChannelConnectivity:
+        """Always READY."""
+        return grpc.ChannelConnectivity.READY
+
+    async def wait_for_state_change(self, last_observed_state: grpc.ChannelConnectivity) -> None:
+        """Waits for ever after READY, since the state does not change."""
+        if last_observed_state is grpc.ChannelConnectivity.READY:
+            await asyncio.Event().wait()
+
+    async def channel_ready(self) -> None:
+        """Returns at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Details:
+    """What the interceptor reads of a call before its handler runs."""
+
+    method: str
+    invocation_metadata: Metadata = ()
+
+
+class _Handlers:
+    """Stands in for a server where servicers are added to one; keeps their handlers by path."""
+
+    def __init__(self) -> None:
+        self.by_path: dict[str, Any] = {}
+
+    def add_registered_method_handlers(self, service: str, handlers: dict[str, Any]) -> None:
+        """Adds the handlers of a service by their methods' names."""
+        self.by_path |= {f"/{service}/{name}": handler for name, handler in handlers.items()}
+
+    def add_generic_rpc_handlers(self, handlers: object) -> None:
+        """Does nothing: they are the same handlers again."""

@@ -1,4 +1,4 @@
-"""Runs what takes long and can't be interrupted, without keeping the process from ending."""
+"""Runs long work that can't be interrupted, without keeping the process from ending."""
 
 import asyncio
 import threading
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 async def in_background(run: Callable[[], T]) -> T:
-    """Return what a function returns, run in a daemon thread.
+    """Returns what a function returns, run in a daemon thread.
 
     A process that is told to stop waits for the threads of asyncio's own pool, for a minute where a model is loading.
     It doesn't wait for this one.
@@ -18,17 +18,17 @@ async def in_background(run: Callable[[], T]) -> T:
     loop = asyncio.get_running_loop()
     result: asyncio.Future[T] = loop.create_future()
 
-    def tell(call: Callable[..., None], value: object) -> None:
+    def settle(call: Callable[..., None], value: object) -> None:
         if not result.done():
             call(value)
 
     def work() -> None:
         try:
-            found, call = run(), result.set_result
+            outcome, call = run(), result.set_result
         except Exception as fault:
-            found, call = fault, result.set_exception  # type: ignore[assignment]  # one of both, and told as such
+            outcome, call = fault, result.set_exception  # type: ignore[assignment]  # one of both, passed on as such
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(tell, call, found)
+            loop.call_soon_threadsafe(settle, call, outcome)
 
     threading.Thread(target=work, daemon=True, name="loading").start()
     return await result

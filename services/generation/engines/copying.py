@@ -1,4 +1,4 @@
-"""What the fake engine writes: sentences copied from the sources in its prompt, each with its source's number."""
+"""Answers of the fake engine: sentences copied from the sources in its prompt, each with its source's number."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ MOST = 2
 
 
 @dataclass(frozen=True, slots=True)
-class CopiedQuote:
+class CopiedSentence:
     """A sentence of a source and how many of the question's words it shares."""
 
     number: int
@@ -26,36 +26,38 @@ class CopiedQuote:
 
 
 def answer(prompt: str) -> str:
-    """Return an answer to a prompt of the byte vocabulary's turns; without sources it says that it has none."""
+    """Returns an answer to a prompt of the byte vocabulary's turns; without sources it says that it has none."""
     turns = TURN.findall(prompt) or [("user", prompt)]
     question = next((text for role, text in reversed(turns) if role == "user"), "")
     sources = [source for _, text in turns for source in SOURCE.findall(text)]
-    quotes = [quote for quote in (best(source, question) for source in sources) if quote]
+    quotes = [quote for quote in (best_quote(source, question) for source in sources) if quote]
     quotes.sort(key=lambda quote: (-quote.shared, quote.number))
-    chosen = sorted(quotes[:MOST], key=lambda quote: quote.number)
-    if not chosen:
+    best_quotes = sorted(quotes[:MOST], key=lambda quote: quote.number)
+    if not best_quotes:
         return f"The fake engine was given no sources. It was asked: {question.strip()[:200]}"
-    return " ".join(cited(quote) for quote in chosen)
+    return " ".join(cited(quote) for quote in best_quotes)
 
 
-def best(source: tuple[str, str], question: str) -> CopiedQuote | None:
-    """Return the sentence of a (number, text) source that shares most words with the question; the first of equals."""
+def best_quote(source: tuple[str, str], question: str) -> CopiedSentence | None:
+    """Returns the sentence of a (number, text) source that shares most words with the question; the first of equals."""
     number, text = source
-    wanted = set(WORD.findall(question.lower()))
-    found = [sentence.text.strip() for sentence in split_sentences(text, line_ends=True)]
+    asked_words = set(WORD.findall(question.lower()))
+    sentences = [sentence.text.strip() for sentence in split_sentences(text, line_ends=True)]
     quotes = [
-        CopiedQuote(int(number), s, len(wanted & set(WORD.findall(s.lower())))) for s in found if len(s) >= SHORTEST
+        CopiedSentence(int(number), s, len(asked_words & set(WORD.findall(s.lower()))))
+        for s in sentences
+        if len(s) >= SHORTEST
     ]
     return max(quotes, key=lambda quote: quote.shared, default=None)
 
 
-def cited(quote: CopiedQuote) -> str:
-    """Return a quote with its source's number before the mark that ends it."""
+def cited(quote: CopiedSentence) -> str:
+    """Returns a quote with its source's number before the mark that ends it."""
     end = quote.sentence[-1] if quote.sentence[-1] in ".!?。！？" else ""
     body = quote.sentence[: len(quote.sentence) - len(end)]
     return f"{body} [{quote.number}]{end or '.'}"
 
 
 def prompt_text(prompt: tuple[int, ...] | str) -> str:
-    """Return a prompt as text, its control tokens spelt out."""
+    """Returns a prompt as text, its control tokens spelt out."""
     return prompt if isinstance(prompt, str) else vocabulary.decode(prompt, skip_special_tokens=False)

@@ -2,7 +2,8 @@
 
 Reading a prompt is bound by arithmetic and gains by every core. Writing is bound by memory: it gains nothing by a
 second one, and loses much where another program works there, since the threads of a step wait for each other at
-hundreds of places. So the threads are chosen anew for each step. vLLM loads this class by its name, in its own process.
+hundreds of places. So the number of threads is chosen for each step. vLLM loads this class by its name, in a process
+of its own.
 """
 
 from pathlib import Path
@@ -26,7 +27,7 @@ class ReadingWorker(CPUWorker):  # type: ignore[misc]  # vLLM is shipped without
 
     def execute_model(self, scheduler_output: Any) -> Any:
         """Runs one step."""
-        wanted = self._threads.of_step(scheduler_output.total_num_scheduled_tokens)
-        if wanted:
-            set_num_threads(wanted)
+        threads = self._threads.of_step(scheduler_output.total_num_scheduled_tokens)
+        if threads:
+            set_num_threads(threads)
         return super().execute_model(scheduler_output)

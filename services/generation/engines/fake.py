@@ -1,7 +1,7 @@
-"""A language model that isn't one: it copies sentences from its prompt, so answers can be checked against sources.
+"""A fake language model: it copies sentences from its prompt, so that answers can be checked against sources.
 
-It speaks the byte vocabulary of the fake tokenizer, says that it is "fake", and can be told to be slow, to refuse and
-to die, so that other services can be tested against that.
+It uses the byte vocabulary of the fake tokenizer, calls itself "fake", and can be slow, refuse and die on demand, so
+that other services can be tested against that.
 """
 
 import asyncio
@@ -11,23 +11,23 @@ from dataclasses import dataclass
 
 from citemesh.errors import InvalidInput, NotSupported, Overloaded, Unavailable
 from citemesh.models.tokens import byte_vocabulary as vocabulary
-from services.generation.engine import Delta, Finish, ModelFacts, State, Usage, Work
+from services.generation.engine import AnswerPart, EngineState, Finish, ModelFacts, TokenUsage, Work
 from services.generation.engines import copying, shapes
-from services.generation.limits import check_length
+from services.generation.engines.prompts import check_length
 
 CHUNK = re.compile(r"\s*\S{1,8}|\s+")
 
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """What the fake is told to do wrong: seconds for each delta, deltas after which it dies (0: never), refusing."""
+    """Faults to simulate: seconds for each delta, deltas after which it dies (0: never), refusing."""
 
     delay_s: float = 0.0
     die_after: int = 0
     refuse: bool = False
 
 
-class FakeEngine:
+class FakeGenerationEngine:
     """See GenerationEngine. Works on max_running requests at a time; the others wait."""
 
     def __init__(self, faults: Faults, max_running: int = 16, max_tokens: int = vocabulary.MAX_TOKENS) -> None:
@@ -38,20 +38,20 @@ class FakeEngine:
         self._alive = False
 
     async def start(self) -> ModelFacts:
-        """Be ready at once."""
+        """Is ready at once."""
         self._alive = True
         return ModelFacts("fake-copier", self._max_tokens, vocabulary.DIGEST, "fake")
 
     async def stop(self) -> None:
-        """End; requests in progress find that out at their next delta."""
+        """Ends; requests in progress fail at their next delta."""
         self._alive = False
 
-    async def state(self) -> State:
-        """Say how the engine is."""
-        return State(self._alive, self._running, self._waiting)
+    async def state(self) -> EngineState:
+        """Says what state the engine is in."""
+        return EngineState(self._alive, self._running, self._waiting)
 
-    async def generate(self, work: Work) -> AsyncGenerator[Delta, None]:
-        """Write a copied answer, delta by delta."""
+    async def generate(self, work: Work) -> AsyncGenerator[AnswerPart, None]:
+        """Writes a copied answer, delta by delta."""
         self._check(work)
         self._waiting += 1
         try:
@@ -93,28 +93,29 @@ class FakeEngine:
 
 
 def prompt_length(work: Work) -> int:
-    """Return a prompt's length in tokens of the byte vocabulary."""
+    """Returns a prompt's length in tokens of the byte vocabulary."""
     return len(work.prompt) if isinstance(work.prompt, tuple) else len(work.prompt.encode())
 
 
-def deltas(work: Work, max_tokens: int) -> Iterator[Delta]:
-    """Return the answer in parts of a few characters; a character's bytes never part."""
+def deltas(work: Work, max_tokens: int) -> Iterator[AnswerPart]:
+    """Returns the answer in parts of a few characters; a character's bytes never part."""
     schema = work.sampling.json_schema
     answer = shapes.smallest(schema) if schema else copying.answer(copying.prompt_text(work.prompt))
     text, finish = stopped(answer, work.sampling.stop)
-    service = min(work.sampling.max_tokens, max_tokens - prompt_length(work))
-    kept, finish = (text, finish) if len(text.encode()) <= service else (cut(text, service), Finish.LENGTH)
-    for part in CHUNK.findall(kept):
-        yield Delta(part, tuple(vocabulary.encode(part)))
-    yield Delta("", (), finish, Usage(prompt_length(work), len(kept.encode()), 0))
+    most = min(work.sampling.max_tokens, max_tokens - prompt_length(work))
+    if len(text.encode()) > most:
+        text, finish = cut(text, most), Finish.LENGTH
+    for part in CHUNK.findall(text):
+        yield AnswerPart(part, tuple(vocabulary.encode(part)))
+    yield AnswerPart("", (), finish, TokenUsage(prompt_length(work), len(text.encode()), 0))
 
 
 def stopped(text: str, stop: tuple[str, ...]) -> tuple[str, Finish]:
-    """Return a text up to the first stop text in it."""
+    """Returns a text up to the first stop text in it."""
     places = [text.find(end) for end in stop if end in text]
     return text[: min(places, default=len(text))], Finish.STOP
 
 
 def cut(text: str, size: int) -> str:
-    """Return the whole characters within the first size bytes of a text."""
+    """Returns the whole characters within the first size bytes of a text."""
     return text.encode()[:size].decode("utf-8", errors="ignore")

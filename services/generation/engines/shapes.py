@@ -1,4 +1,4 @@
-"""The shortest value that a JSON schema takes, for an engine that can't think of a better one."""
+"""Shortest values of JSON schemas, which the fake engine answers with."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ MOST = 1000
 
 
 def smallest(schema: str) -> str:
-    """JSON text of a value that fits a schema of objects, arrays, texts, numbers, enum and const."""
+    """Returns the JSON text of a value that fits a schema of objects, arrays, texts, numbers, enum and const."""
     return json.dumps(_value(json.loads(schema)), ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""How many threads a step of a model takes on a CPU."""
+"""Threads for a step of a model on a CPU."""
 
 import time
 from pathlib import Path
@@ -9,11 +9,11 @@ READS_FROM = 64
 """Tokens of a step from which it reads: writing takes one a request, and fewer requests run at once."""
 LOOKS = 3
 LOOK_EVERY_S = 0.001
-"""What hands a question on needs about a millisecond to rest."""
+"""A process that hands a question on goes idle within about a millisecond."""
 
 
 class Threads:
-    """Chooses: all idle cores to read with, a fixed number to write with.
+    """Chooses the threads of a step: all idle cores for reading, a fixed number for writing.
 
     Args:
         always: threads of a step that writes, and the fewest of one that reads.
@@ -32,7 +32,7 @@ class Threads:
         return self._now if self._now != before else 0
 
     def _reading_threads(self) -> int:
-        """The best of a few looks, since a caller that has just handed over runs on for a moment."""
+        """The best of a few looks, since a caller that handed a question on runs for another moment."""
         free = 0
         for look in range(LOOKS if self._reading > self._always else 0):
             if look:

@@ -16,12 +16,11 @@ from typing import Any, Literal
 from citemesh.errors import InvalidInput, Overloaded, PreconditionFailed, Unavailable
 from citemesh.models import PreparedModel, prepare
 from citemesh.models.tokens.digest import tokenizer_digest
-from services.generation.engine import Delta, Finish, ModelFacts, Sampling, State, Usage, Work
+from services.generation.engine import AnswerPart, EngineState, Finish, ModelFacts, SamplingOptions, TokenUsage, Work
 from services.generation.engines import vllm_environment
 from services.generation.engines.background import in_background
-from services.generation.engines.text_prompt import TextPrompt
+from services.generation.engines.prompts import TextPrompt, check_length
 from services.generation.engines.threads import SETTING
-from services.generation.limits import check_length
 
 Dtype = Literal["auto", "bfloat16", "float16", "float32"]
 FINISH = {"stop": Finish.STOP, "repetition": Finish.STOP, "length": Finish.LENGTH, "abort": Finish.ABORT}
@@ -35,8 +34,8 @@ SHUTDOWN_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What to run and on how much; see GenerationSettings."""
+class VllmOptions:
+    """Options of the engine; see GenerationSettings."""
 
     model: str
     models_dir: Path
@@ -56,10 +55,10 @@ class VllmEngine:
     """See GenerationEngine.
 
     A dead engine stays dead: the process ends and its supervisor starts a new one. Building another in this process
-    would save one import of vLLM out of three, at the price of a second way to start that nobody uses on good days.
+    would save one import of vLLM out of three, at the price of a second way to start that is rarely used.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: VllmOptions) -> None:
         self._options = options
         self._llm: Any = None
         self._text: TextPrompt | None = None
@@ -70,46 +69,46 @@ class VllmEngine:
         """Requests that vLLM's scheduler held after its last step."""
 
     async def start(self) -> ModelFacts:
-        """Prepare and load the model, in a thread: both take their time."""
+        """Prepares and loads the model, in a thread: both take long."""
         return await in_background(self._load)
 
     async def stop(self) -> None:
-        """End vLLM's processes; requests in progress are aborted."""
+        """Ends vLLM's processes; requests in progress are aborted."""
         llm, self._llm = self._llm, None
         if llm is not None:
             await asyncio.to_thread(llm.shutdown, SHUTDOWN_S)
 
-    async def state(self) -> State:
-        """Say how the engine is: its own count of unfinished requests, and how many of them its scheduler lets wait."""
+    async def state(self) -> EngineState:
+        """Says what state vLLM is in: its unfinished requests, and how many of them its scheduler lets wait."""
         if self._llm is None or self._llm.errored:
-            return State(healthy=False)
+            return EngineState(healthy=False)
         unfinished = self._llm.get_num_unfinished_requests()
         waiting = min(self._waiting, unfinished)
-        return State(True, unfinished - waiting, waiting, self._memory if unfinished else 0.0)
+        return EngineState(True, unfinished - waiting, waiting, self._memory if unfinished else 0.0)
 
-    async def generate(self, work: Work) -> AsyncGenerator[Delta, None]:
-        """Write; closing or cancelling the generator aborts the request at once."""
+    async def generate(self, work: Work) -> AsyncGenerator[AnswerPart, None]:
+        """Writes; closing or cancelling the generator aborts the request at once."""
         llm = self._living()
         ids = await self._ids(work.prompt)
         check_length(len(ids), self._max_tokens)
-        written = 0
+        tokens = 0
         try:
             async with aclosing(self._outputs(llm, ids, work)) as outputs:
                 async for output in outputs:
                     (choice,) = output.outputs
-                    written += len(choice.token_ids)
-                    usage = Usage(len(ids), written, output.num_cached_tokens or 0) if output.finished else None
+                    tokens += len(choice.token_ids)
+                    usage = TokenUsage(len(ids), tokens, output.num_cached_tokens or 0) if output.finished else None
                     finish = FINISH[choice.finish_reason] if output.finished else None
-                    yield Delta(choice.text, tuple(choice.token_ids), finish, usage)
+                    yield AnswerPart(choice.text, tuple(choice.token_ids), finish, usage)
         except Exception as fault:
             raise translated(fault) from fault
 
     def _outputs(self, llm: Any, ids: list[int], work: Work) -> AsyncGenerator[Any, None]:
         from vllm.inputs.engine import tokens_input
 
-        service = self._max_tokens - len(ids)
+        remaining = self._max_tokens - len(ids)
         outputs: AsyncGenerator[Any, None] = llm.generate(
-            tokens_input(ids), _params(work.sampling, service), request_id=uuid.uuid4().hex, priority=work.priority
+            tokens_input(ids), _params(work.sampling, remaining), request_id=uuid.uuid4().hex, priority=work.priority
         )
         return outputs
 
@@ -134,7 +133,7 @@ class VllmEngine:
         return ModelFacts(model.name, self._max_tokens, tokenizer_digest(model.directory), "vllm")
 
     def _build(self, model: PreparedModel) -> Any:
-        """Start vLLM. Raises PreconditionFailed with vLLM's own words where it can't."""
+        """Starts vLLM. Raises PreconditionFailed with vLLM's words where it can't."""
         try:
             from vllm.engine.arg_utils import AsyncEngineArgs
             from vllm.v1.engine.async_llm import AsyncLLM
@@ -165,7 +164,7 @@ class VllmEngine:
             raise PreconditionFailed("VLLM_START", f"vLLM did not start: {fault}", remedy) from fault
 
     def _watcher(self, base: Any) -> Any:
-        """Return a factory of the logger that vLLM tells its scheduler's state after each step."""
+        """Returns a factory of the logger that vLLM tells its scheduler's state after each step."""
         engine = self
 
         class Watcher(base):  # type: ignore[misc]  # the base is imported when vLLM is
@@ -184,30 +183,30 @@ class VllmEngine:
         return Watcher
 
 
-def _platform(options: Options) -> dict[str, Any]:
-    """Return the arguments for the platform that vLLM found. Raises PreconditionFailed for the wrong one."""
+def _platform(options: VllmOptions) -> dict[str, Any]:
+    """Returns the arguments for the platform that vLLM found. Raises PreconditionFailed for the wrong one."""
     from vllm.platforms import current_platform
 
-    found = "cpu" if current_platform.is_cpu() else "cuda"
-    if options.device not in ("auto", found):
+    platform = "cpu" if current_platform.is_cpu() else "cuda"
+    if options.device not in ("auto", platform):
         extra = "generation-gpu" if options.device == "cuda" else "generation-cpu"
-        fault = f"the installed vLLM runs on {found}, the device setting wants {options.device}"
+        fault = f"the installed vLLM runs on {platform}, the device setting wants {options.device}"
         raise PreconditionFailed("WRONG_DEVICE", fault, f"install citemesh[{extra}], or set the device to auto")
-    if found == "cpu":
+    if platform == "cpu":
         threads = (options.threads, options.reading_threads)
         worker = {"worker_cls": WORKER, "additional_config": {SETTING: threads}}
         return {"kv_cache_memory_bytes": options.kv_cache_bytes, **(worker if sys.platform == "linux" else {})}
     return {"gpu_memory_utilization": options.gpu_memory_utilization}
 
 
-def _params(sampling: Sampling, service: int) -> Any:
+def _params(sampling: SamplingOptions, most_tokens: int) -> Any:
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind
 
     return SamplingParams(
         temperature=sampling.temperature,
         top_p=sampling.top_p,
-        max_tokens=min(sampling.max_tokens, service),
+        max_tokens=min(sampling.max_tokens, most_tokens),
         stop=list(sampling.stop),
         seed=sampling.seed,
         repetition_penalty=sampling.repetition_penalty,
@@ -216,8 +215,8 @@ def _params(sampling: Sampling, service: int) -> Any:
     )
 
 
-def _structure(sampling: Sampling) -> Any:
-    """Return what the writing is held to, or None."""
+def _structure(sampling: SamplingOptions) -> Any:
+    """Returns the structure that the answer must follow, or None."""
     from vllm.sampling_params import StructuredOutputsParams
 
     if sampling.json_schema:
@@ -226,7 +225,7 @@ def _structure(sampling: Sampling) -> Any:
 
 
 def translated(fault: Exception) -> Exception:
-    """Return an error of vLLM as one of CiteMesh; others are left as they are."""
+    """Returns an error of vLLM as one of CiteMesh; others are left as they are."""
     from vllm.exceptions import MaxQueuedTokensError, QueueOverflowError, VLLMServerError, VLLMValidationError
 
     if isinstance(fault, VLLMValidationError):
@@ -239,10 +238,10 @@ def translated(fault: Exception) -> Exception:
 
 
 def _field(fault: Any) -> str:
-    """Return the request's field that vLLM complains about."""
+    """Returns the request's field that vLLM complains about."""
     parameter = fault.parameter or ""
-    known = ("temperature", "top_p", "max_tokens", "stop", "seed", "repetition_penalty")
-    said = str(fault.args[0]).lower()
-    if not parameter and ("grammar" in said or "structured" in said):  # of these vLLM names no parameter
-        return "sampling.json_schema" if "json" in said else "sampling.grammar"
-    return f"sampling.{parameter}" if parameter in known else "prompt"
+    fields = ("temperature", "top_p", "max_tokens", "stop", "seed", "repetition_penalty")
+    message = str(fault.args[0]).lower()
+    if not parameter and ("grammar" in message or "structured" in message):  # of these vLLM names no parameter
+        return "sampling.json_schema" if "json" in message else "sampling.grammar"
+    return f"sampling.{parameter}" if parameter in fields else "prompt"

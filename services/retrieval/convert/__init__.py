@@ -1,1 +1,1 @@
-"""Messages of the retrieval API to this service's values and back, with every check of a field; a noun a file."""
+"""Turns messages of the retrieval API into this service's values and back; checks every field."""

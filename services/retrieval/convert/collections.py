@@ -39,11 +39,11 @@ def collection(info: CollectionInfo) -> pb.Collection:
     )
 
 
-def copied(made: StoreCopy) -> pb.SnapshotResponse:
+def snapshot(copy: StoreCopy) -> pb.SnapshotResponse:
     """A copy of the store."""
     return pb.SnapshotResponse(
-        directory=str(made.directory),
-        sequence_number=made.sequence,
-        documents=made.documents,
-        chunks=made.chunks,
+        directory=str(copy.directory),
+        sequence_number=copy.sequence,
+        documents=copy.documents,
+        chunks=copy.chunks,
     )

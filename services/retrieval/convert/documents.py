@@ -1,4 +1,4 @@
-"""Documents to messages and back, and calls about them."""
+"""Documents as messages: uploads, their progress, and what calls ask and answer about documents."""
 
 from collections.abc import Sequence
 
@@ -70,13 +70,13 @@ def document_text(
     if request.without_text:
         return pb.GetDocumentResponse(document=document(info))
     start, end = _stretch(request, len(text))
-    wanted = text[start:end]
-    if len(wanted.encode()) > most_bytes:
+    stretch = text[start:end]
+    if len(stretch.encode()) > most_bytes:
         raise InvalidInput(
             "span", f"{end - start} characters are over a message's limit", "ask for a span, one after another"
         )
     span = span_pb2.Span(start=start, end=end)
-    return pb.GetDocumentResponse(document=document(info), text=wanted, span=span)
+    return pb.GetDocumentResponse(document=document(info), text=stretch, span=span)
 
 
 def deletion(request: pb.DeleteDocumentsRequest) -> Sequence[str]:

@@ -7,8 +7,8 @@ from citemesh.kit.timestamps import datetime_of
 from services.retrieval.types.query import Condition, Filter
 
 
-def chosen(message: pb.SearchFilter) -> Filter:
-    """What a result must be. Raises InvalidInput."""
+def search_filter(message: pb.SearchFilter) -> Filter:
+    """The filter of a search. Raises InvalidInput."""
     fields = Filter(
         document_ids=tuple(message.document_ids),
         source_types=tuple(message.source_types),
@@ -17,7 +17,9 @@ def chosen(message: pb.SearchFilter) -> Filter:
         published_after=datetime_of(message, "published_after", "filter.published_after"),
         published_before=datetime_of(message, "published_before", "filter.published_before"),
         metadata=dict(message.metadata),
-        conditions=tuple(_condition(f"filter.conditions[{at}]", each) for at, each in enumerate(message.conditions)),
+        conditions=tuple(
+            _condition(f"filter.conditions[{at}]", condition) for at, condition in enumerate(message.conditions)
+        ),
     )
     check_filter("filter", fields)
     return fields

@@ -49,7 +49,7 @@ def query(request: pb.SearchRequest) -> Query:
         text=text,
         top_k=bounded("top_k", request.top_k, DEFAULT_RESULTS, MOST_RESULTS),
         mode=_MODES[request.mode],
-        filter=filters.chosen(request.filter) if request.HasField("filter") else EVERYTHING,
+        filter=filters.search_filter(request.filter) if request.HasField("filter") else EVERYTHING,
         with_token_ids=request.with_token_ids,
         with_token_vectors=request.with_token_vectors,
         fusion=_FUSIONS[request.fusion],
@@ -64,13 +64,13 @@ def queries(request: pb.BatchSearchRequest) -> list[Query]:
     """Several searches. Raises InvalidInput, whose field names the search."""
     if not 0 < len(request.searches) <= MOST_SEARCHES:
         raise InvalidInput("searches", f"it has {len(request.searches)} entries", f"send 1 to {MOST_SEARCHES}")
-    found = []
+    checked = []
     for number, search in enumerate(request.searches):
         try:
-            found.append(query(search))
+            checked.append(query(search))
         except InvalidInput as error:
             raise InvalidInput(f"searches[{number}].{error.field}", error.fault, error.remedy) from None
-    return found
+    return checked
 
 
 def _dense_weight(request: pb.SearchRequest) -> float | None:

@@ -19,8 +19,8 @@ def texts(request: pb.EmbedRequest) -> tuple[tuple[str, ...], bool]:
     return tuple(request.texts), request.role == pb.EMBED_ROLE_QUERY
 
 
-def answer(found: Vector, model: str, tokens: int) -> pb.EmbedResponse:
+def answer(rows: Vector, model: str, tokens: int) -> pb.EmbedResponse:
     """The answer to a call for vectors, of shape (texts, dimension)."""
     return pb.EmbedResponse(
-        vectors=[pb.Vector(values=row.tolist()) for row in found], embedding_model=model, tokens=tokens
+        vectors=[pb.Vector(values=row.tolist()) for row in rows], embedding_model=model, tokens=tokens
     )

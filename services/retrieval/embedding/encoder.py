@@ -1,4 +1,4 @@
-"""What an embedding model is to this service: plain synchronous Python."""
+"""The contract of an embedding model: plain synchronous Python."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from services.retrieval.types.collection import Embedding
 __all__ = [
     "CONTEXT_TOKENS",
     "CONTEXT_VERSION",
+    "ChunkTokens",
     "Encoder",
     "Ids",
     "LateEncoder",
     "Role",
     "TokenCounter",
-    "Tokens",
     "in_context",
 ]
 
@@ -28,7 +28,7 @@ Ids = Sequence[int]
 
 _LONGEST_CONTEXT = 200
 CONTEXT_TOKENS = 90
-"""What so many characters of title and headings take at most in English, Chinese or Arabic."""
+"""Most tokens that so many characters of title and headings take in English, Chinese or Arabic."""
 
 
 class TokenCounter(Protocol):
@@ -62,11 +62,11 @@ class Encoder(TokenCounter, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
-    """A chunk in its context as the model sees it, and which of its tokens are the chunk's own.
+class ChunkTokens:
+    """What the model sees of a chunk in its context, and which of these tokens are the chunk's own.
 
-    ids: all of them. first: number of the first own one; the others follow. places: last code point of each own token
-    in the chunk's text; empty where the model's limit cut the chunk, whose vectors would be half the truth.
+    ids: all tokens. first: index of the chunk's first token; its others follow. places: last code point of each of the
+    chunk's tokens in its text; empty where the model's limit cut the chunk, whose vectors would be half the truth.
     characters: length of the chunk's text.
     """
 
@@ -91,11 +91,11 @@ class LateEncoder(Protocol):
     def capacity(self) -> int:
         """Most tokens of a chunk that the model reads whole in the longest context."""
 
-    def tokens(self, texts: Sequence[str], own: Sequence[int]) -> list[Tokens]:
-        """What the model sees of passages; `own` says how many characters at each one's end are the chunk's own."""
+    def tokens(self, texts: Sequence[str], lengths: Sequence[int]) -> list[ChunkTokens]:
+        """What the model sees of chunks in their context, of which so many characters at the end are the chunk's."""
 
-    def embed_tokens(self, batch: Sequence[Tokens]) -> tuple[Vector, list[bytes]]:
-        """As `embed`, and each chunk's token vectors as `citemesh.models.tokens.token_vectors` packs them."""
+    def embed_tokens(self, batch: Sequence[ChunkTokens]) -> tuple[Vector, list[bytes]]:
+        """As `embed`, and each chunk's packed token vectors (citemesh.models.tokens.token_vectors); empty: none."""
 
 
 def in_context(title: str, headings: Sequence[str], text: str) -> str:
@@ -105,7 +105,7 @@ def in_context(title: str, headings: Sequence[str], text: str) -> str:
 
 
 def _fitting(context: str) -> str:
-    """As much of it as leaves a model of 512 tokens room for the chunk. Wide characters take twice the tokens."""
+    """Cuts a context so that a model of 512 tokens can read the chunk too. Wide characters take twice the tokens."""
     if len(context) * 2 <= _LONGEST_CONTEXT or context.isascii():
         return context[:_LONGEST_CONTEXT]
     widths = accumulate(2 if takes_two_columns(character) else 1 for character in context[:_LONGEST_CONTEXT])

@@ -1,4 +1,4 @@
-"""An embedding model behind the OpenAI API, `POST <base>/embeddings`: asked with a deadline and a budget of retries."""
+"""Client of an embedding model behind the OpenAI API, `POST <base>/embeddings`: with a deadline and a retry budget."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ import numpy as np
 from citemesh.errors import DeadlineExceeded, Overloaded, PreconditionFailed, Unavailable
 from services.retrieval.types.chunk import Vector
 
-WHAT = "the embedding endpoint"
+_SERVICE = "the embedding endpoint"
 _TRIES = 4
 _RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504})
 _LONGEST_ANSWER = 64 << 20
@@ -23,7 +23,7 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class EndpointAddress:
     """Where the endpoint is and how it is asked.
 
     Attributes:
@@ -66,7 +66,7 @@ class RetryBudget:
 class EmbeddingEndpoint:
     """Vectors of texts. Blocks; may be called from several threads at once."""
 
-    def __init__(self, address: Address, transport: httpx.BaseTransport | None = None) -> None:
+    def __init__(self, address: EndpointAddress, transport: httpx.BaseTransport | None = None) -> None:
         headers = {"authorization": f"Bearer {address.key}"} if address.key else {}
         # No redirects: the key is for this address. No environment: settings alone say how it is reached.
         self._client = httpx.Client(headers=headers, trust_env=False, transport=transport)
@@ -98,37 +98,37 @@ class EmbeddingEndpoint:
     def _ask(self, body: dict[str, Any], ends_at: float) -> Any:
         left = ends_at - time.monotonic()
         if left <= 0:
-            raise DeadlineExceeded(f"{WHAT} did not answer")
+            raise DeadlineExceeded(f"{_SERVICE} did not answer")
         try:
             with self._client.stream("POST", self._url, json=body, timeout=left) as response:
                 if response.status_code != 200:
                     raise _refused(response)
                 return json.loads(_read(response, ends_at))
         except httpx.TimeoutException:
-            raise DeadlineExceeded(f"{WHAT} did not answer within {self._address.timeout_s:g} s") from None
+            raise DeadlineExceeded(f"{_SERVICE} did not answer within {self._address.timeout_s:g} s") from None
         except httpx.HTTPError as error:
-            raise Unavailable(f"{WHAT} ({type(error).__name__})", 1.0) from None
+            raise Unavailable(f"{_SERVICE} ({type(error).__name__})", 1.0) from None
         except ValueError:
-            raise _other("it is not JSON") from None
+            raise _unusable("it is not JSON") from None
 
     def _checked(self, answer: Any, count: int) -> Vector:
         """The vectors in the answer, in the order of their texts."""
         try:
-            rows = {int(it["index"]): _numbers(it["embedding"]) for it in answer["data"]}
-            found = [rows[number] for number in range(count)]
+            by_index = {int(entry["index"]): _numbers(entry["embedding"]) for entry in answer["data"]}
+            rows = [by_index[number] for number in range(count)]
         except (TypeError, KeyError, ValueError):
-            raise _other(f"it holds no vector for each of {count} texts") from None
-        for row in found:
+            raise _unusable(f"it holds no vector for each of {count} texts") from None
+        for row in rows:
             if row.shape != (self._address.dimension,):
                 raise PreconditionFailed(
                     "MODEL_MISMATCH",
-                    f"{WHAT} gave vectors of dimension {row.size}, and {self._address.dimension} is set",
+                    f"{_SERVICE} gave vectors of dimension {row.size}, and {self._address.dimension} is set",
                     "set CITEMESH_RETRIEVAL_EMBEDDING_DIMENSION to what the model gives",
                 )
-        vectors = np.array(found, np.float32).reshape(count, self._address.dimension)
+        vectors = np.array(rows, np.float32).reshape(count, self._address.dimension)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not (np.isfinite(lengths).all() and (lengths > 0).all()):
-            raise _other("a vector is zero or not finite")
+            raise _unusable("a vector is zero or not finite")
         return np.asarray(vectors / lengths, np.float32)
 
 
@@ -138,9 +138,9 @@ def _read(response: httpx.Response, ends_at: float) -> bytes:
     for part in response.iter_bytes():
         body += part
         if len(body) > _LONGEST_ANSWER:
-            raise _other(f"it has over {_LONGEST_ANSWER >> 20} MiB")
+            raise _unusable(f"it has over {_LONGEST_ANSWER >> 20} MiB")
         if time.monotonic() > ends_at:
-            raise DeadlineExceeded(f"{WHAT} did not answer in time")
+            raise DeadlineExceeded(f"{_SERVICE} did not answer in time")
     return bytes(body)
 
 
@@ -154,34 +154,34 @@ def _refused(response: httpx.Response) -> Exception:
     """What a status says. The answer's text is left out: it may repeat what was sent."""
     status = response.status_code
     if status == 429:
-        return Overloaded(WHAT, _retry_after(response))
+        return Overloaded(_SERVICE, _retry_after(response))
     if status in _RETRIED:
-        return Unavailable(f"{WHAT} (status {status})", _retry_after(response))
+        return Unavailable(f"{_SERVICE} (status {status})", _retry_after(response))
     if status in (401, 403):
         return PreconditionFailed(
             "EMBEDDING_KEY_REFUSED",
-            f"{WHAT} refused the key (status {status})",
+            f"{_SERVICE} refused the key (status {status})",
             "set CITEMESH_RETRIEVAL_EMBEDDING_KEY_FILE to a file with a key that it takes",
         )
     return PreconditionFailed(
         "EMBEDDING_REFUSED",
-        f"{WHAT} refused the call (status {status})",
+        f"{_SERVICE} refused the call (status {status})",
         "check CITEMESH_RETRIEVAL_EMBEDDING_URL and _MODEL; lower _CHUNK_TOKENS if it takes less text",
     )
 
 
 def _retry_after(response: httpx.Response) -> float:
-    stated = response.headers.get("retry-after", "")
-    return float(stated) if stated.isascii() and stated.isdigit() and len(stated) < 6 else 0.0
+    seconds = response.headers.get("retry-after", "")
+    return float(seconds) if seconds.isascii() and seconds.isdigit() and len(seconds) < 6 else 0.0
 
 
-def _pause(tried: int, asked_s: float) -> float:
-    """Seconds before the next try: twice as long each time, drawn between half and all, and no less than asked for."""
+def _pause(tried: int, least_s: float) -> float:
+    """Seconds before the next try: twice as long each time, of which half or more at random, at least `least_s`."""
     longest = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * float(2 ** (tried - 1)))
-    return max(asked_s, longest * (0.5 + random.random() / 2))  # noqa: S311  # no secret
+    return max(least_s, longest * (0.5 + random.random() / 2))  # noqa: S311  # no secret
 
 
-def _other(fault: str) -> PreconditionFailed:
+def _unusable(fault: str) -> PreconditionFailed:
     return PreconditionFailed(
-        "EMBEDDING_ANSWER", f"the answer of {WHAT} can't be used: {fault}", "check CITEMESH_RETRIEVAL_EMBEDDING_URL"
+        "EMBEDDING_ANSWER", f"the answer of {_SERVICE} can't be used: {fault}", "check CITEMESH_RETRIEVAL_EMBEDDING_URL"
     )

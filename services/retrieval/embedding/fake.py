@@ -9,7 +9,7 @@ import numpy as np
 
 from citemesh.models.tokens.token_vectors import pack
 from citemesh.text.index_words import index_words
-from services.retrieval.embedding.encoder import Ids, Role, Tokens
+from services.retrieval.embedding.encoder import ChunkTokens, Ids, Role
 from services.retrieval.types.chunk import Vector
 from services.retrieval.types.collection import Embedding
 
@@ -42,20 +42,22 @@ class FakeEncoder:
         """Hashes of the words, the same for both roles."""
         return [[_hash(word) for word in index_words(text)] for text in texts]
 
-    def tokens(self, texts: Sequence[str], own: Sequence[int]) -> list[Tokens]:
-        """The words; those that end in the last `own` characters are the chunk's."""
-        return list(map(_tokens, self.ids(texts, "passage"), texts, own))
+    def tokens(self, texts: Sequence[str], lengths: Sequence[int]) -> list[ChunkTokens]:
+        """The words; those that end in the last so many characters are the chunk's."""
+        return list(map(_chunk_tokens, self.ids(texts, "passage"), texts, lengths))
 
     def unknown_rate(self, texts: Sequence[str]) -> list[float]:
         """Share of the characters that were named unreadable."""
         return [_share("".join(text.split()), self._unreadable) for text in texts]
 
-    def embed_tokens(self, batch: Sequence[Tokens]) -> tuple[Vector, list[bytes]]:
-        """Sums of the words' directions, and a direction for each own word's place."""
-        vectors = self.embed([it.ids for it in batch])
-        places = [np.array(it.places, np.uint32) for it in batch]
+    def embed_tokens(self, batch: Sequence[ChunkTokens]) -> tuple[Vector, list[bytes]]:
+        """Sums of the words' directions, and a direction for the place of each of the chunk's words."""
+        vectors = self.embed([tokens.ids for tokens in batch])
         directions = np.eye(8, dtype=np.float32)
-        return vectors, [pack(it.characters, at, directions[at % 8]) for it, at in zip(batch, places, strict=True)]
+        places = [np.array(tokens.places, np.uint32) for tokens in batch]
+        return vectors, [
+            pack(tokens.characters, at, directions[at % 8]) for tokens, at in zip(batch, places, strict=True)
+        ]
 
     def embed(self, batch: Sequence[Ids]) -> Vector:
         """Sums of the words' directions."""
@@ -67,11 +69,11 @@ class FakeEncoder:
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
 
 
-def _tokens(ids: Ids, text: str, own: int) -> Tokens:
+def _chunk_tokens(ids: Ids, text: str, length: int) -> ChunkTokens:
     """The places are those of the text's words as `ends` has them; ids are for its vector alone."""
-    start = len(text) - own
+    start = len(text) - length
     places = [match.end() - 1 - start for match in _TOKEN.finditer(text) if match.end() > start]
-    return Tokens(ids, 0, places, own)
+    return ChunkTokens(ids, 0, places, length)
 
 
 def _share(text: str, unreadable: frozenset[str]) -> float:

@@ -1,4 +1,4 @@
-"""Items on their way through a blocking function, in batches of bounded size and threads of their own."""
+"""Passes items through a blocking function, in batches of bounded size and threads of their own."""
 
 import asyncio
 import math
@@ -14,30 +14,30 @@ from typing import Generic, TypeVar
 from citemesh.errors import Unavailable
 
 Item = TypeVar("Item", bound=Sized)
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
-class _Waiting(Generic[Item, Made]):
+class _Waiting(Generic[Item, Result]):
     item: Item
-    answer: "asyncio.Future[Made]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    answer: "asyncio.Future[Result]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
-class Lane(Generic[Item, Made]):
-    """Used from one event loop. Whoever calls bounds how many items wait.
+class Lane(Generic[Item, Result]):
+    """Used from one event loop. Callers bound how many items wait.
 
     Args:
         work: makes one result an item; called in several threads at once where there are several.
         threads: batches at once.
         batch_size: most items in a batch, times the length of the longest; an item over it goes alone.
-        nice: how much the threads give way to the machine's others: 0 not at all, 19 always.
+        nice: how much the threads give way to the machine's other work: 0 not at all, 19 always.
         window_s: how long a batch is waited for where several items wait already, which shows that more will come.
     """
 
     def __init__(
         self,
         name: str,
-        work: Callable[[list[Item]], Sequence[Made]],
+        work: Callable[[list[Item]], Sequence[Result]],
         threads: int,
         batch_size: int,
         nice: int = 0,
@@ -49,7 +49,7 @@ class Lane(Generic[Item, Made]):
         self._threads = ThreadPoolExecutor(threads, f"embedding-{name}", _give_way, (nice,))
         self._workers = threads
         self._idle = threads
-        self._queue: deque[_Waiting[Item, Made]] = deque()
+        self._queue: deque[_Waiting[Item, Result]] = deque()
         self._filled = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -75,25 +75,25 @@ class Lane(Generic[Item, Made]):
         _refuse(self._queue, Unavailable("the embedding model"))
         await asyncio.to_thread(self._threads.shutdown)
 
-    async def run(self, item: Item) -> Made:
+    async def run(self, item: Item) -> Result:
         """The item's result. Raises Unavailable before the start and after the end, and what the work raises."""
         if not self.healthy:
             raise Unavailable("the embedding model")
-        waiting: _Waiting[Item, Made] = _Waiting(item)
+        waiting: _Waiting[Item, Result] = _Waiting(item)
         self._queue.append(waiting)
         self._filled.set()
         return await waiting.answer
 
-    async def run_many(self, items: Sequence[Item]) -> list[Made]:
+    async def run_many(self, items: Sequence[Item]) -> list[Result]:
         """The items' results, in their order. Raises as `run` does, for the first that fails."""
         if len(items) == 1:  # gathering one takes a turn of the loop
             return [await self.run(items[0])]
         if not self.healthy:
             raise Unavailable("the embedding model")
-        waiting: list[_Waiting[Item, Made]] = [_Waiting(item) for item in items]
+        waiting: list[_Waiting[Item, Result]] = [_Waiting(item) for item in items]
         self._queue.extend(waiting)
         self._filled.set()
-        return await asyncio.gather(*(it.answer for it in waiting))
+        return await asyncio.gather(*(item.answer for item in waiting))
 
     async def _run(self) -> None:
         while True:
@@ -103,32 +103,32 @@ class Lane(Generic[Item, Made]):
                 continue
             self._idle -= 1
             try:
-                await self._done(batch)
+                await self._work_on(batch)
             finally:
                 self._idle += 1
             if self._window_s and len(self._queue) > 1:
                 await asyncio.sleep(self._window_s)
 
-    async def _done(self, batch: list[_Waiting[Item, Made]]) -> None:
+    async def _work_on(self, batch: list[_Waiting[Item, Result]]) -> None:
         loop = asyncio.get_running_loop()
         try:
-            made = await loop.run_in_executor(self._threads, self._work, [it.item for it in batch])
+            results = await loop.run_in_executor(self._threads, self._work, [waiting.item for waiting in batch])
         except asyncio.CancelledError:
             _refuse(batch, Unavailable("the embedding model"))
             raise
         except Exception as error:
             _refuse(batch, error)
             return
-        for waiting, one in zip(batch, made, strict=True):
+        for waiting, result in zip(batch, results, strict=True):
             if not waiting.answer.done():
-                waiting.answer.set_result(one)
+                waiting.answer.set_result(result)
 
-    def _next(self) -> list[_Waiting[Item, Made]]:
+    def _next(self) -> list[_Waiting[Item, Result]]:
         """The next batch, in the order of arrival. Callers that left are passed over.
 
-        Idle workers share what waits: items that arrived together shall not keep one core busy and leave others idle.
+        Idle workers share what waits, so that items that arrive together keep every core busy and not one alone.
         """
-        batch: list[_Waiting[Item, Made]] = []
+        batch: list[_Waiting[Item, Result]] = []
         longest = 0
         share = math.ceil(len(self._queue) / max(1, self._idle))
         while self._queue and len(batch) < share:
@@ -142,10 +142,10 @@ class Lane(Generic[Item, Made]):
         return batch
 
 
-def _refuse(waiting: Sequence[_Waiting[Item, Made]] | deque[_Waiting[Item, Made]], error: Exception) -> None:
-    for one in waiting:
-        if not one.answer.done():
-            one.answer.set_exception(error)
+def _refuse(waiting: Sequence[_Waiting[Item, Result]] | deque[_Waiting[Item, Result]], error: Exception) -> None:
+    for item in waiting:
+        if not item.answer.done():
+            item.answer.set_exception(error)
 
 
 def _give_way(nice: int) -> None:

@@ -7,7 +7,7 @@ from tokenizers import Encoding
 from citemesh.models import PreparedModel
 from citemesh.models.tokens.digest import definition, read_json
 from citemesh.models.tokens.literal import frame, hidden_names, literal, unknown_id
-from services.retrieval.embedding.encoder import CONTEXT_TOKENS, Ids, Role, Tokens
+from services.retrieval.embedding.encoder import CONTEXT_TOKENS, ChunkTokens, Ids, Role
 
 
 class ModelTokens:
@@ -31,7 +31,7 @@ class ModelTokens:
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens without special ones."""
-        return [len(found) for found in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+        return [len(encoding) for encoding in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
 
     def ends(self, text: str) -> list[int]:
         """Where each token ends."""
@@ -39,20 +39,23 @@ class ModelTokens:
 
     def ids(self, texts: Sequence[str], role: Role) -> list[Ids]:
         """Token ids with the role's prefix, cut at the model's limit."""
-        whole = [self._prefixes[role] + text for text in texts]
-        return [self._framed(it.ids) for it in self._tokenizer.encode_batch_fast(whole, add_special_tokens=False)]
+        prefixed = [self._prefixes[role] + text for text in texts]
+        encodings = self._tokenizer.encode_batch_fast(prefixed, add_special_tokens=False)
+        return [self._framed(encoding.ids) for encoding in encodings]
 
-    def tokens(self, texts: Sequence[str], own: Sequence[int]) -> list[Tokens]:
-        """Passages with the places of their own tokens, which are the last `own` characters of each."""
-        whole = [self._prefixes["passage"] + text for text in texts]
-        encoded = self._encoded(whole)
-        return [self._tokens(it, len(text) - last, last) for it, text, last in zip(encoded, whole, own, strict=True)]
+    def tokens(self, texts: Sequence[str], lengths: Sequence[int]) -> list[ChunkTokens]:
+        """Chunks in their context, with the places of the tokens in the last so many characters of each."""
+        prefixed = [self._prefixes["passage"] + text for text in texts]
+        return [
+            self._chunk_tokens(encoding, len(text) - length, length)
+            for encoding, text, length in zip(self._encoded(prefixed), prefixed, lengths, strict=True)
+        ]
 
     def unknown_rate(self, texts: Sequence[str]) -> list[float]:
         """Share of each text's characters, spaces aside, in tokens that mean "unknown"."""
         if self._unknown is None:
             return [0.0] * len(texts)
-        return [self._rate(it, text) for it, text in zip(self._encoded(texts), texts, strict=True)]
+        return [self._rate(encoding, text) for encoding, text in zip(self._encoded(texts), texts, strict=True)]
 
     def _rate(self, encoding: Encoding, text: str) -> float:
         readable = sum(not character.isspace() for character in text)
@@ -60,12 +63,12 @@ class ModelTokens:
         unknown = sum(not character.isspace() for start, end in spans for character in text[start:end])
         return min(1.0, unknown / readable) if readable else 0.0
 
-    def _tokens(self, encoding: Encoding, start: int, own: int) -> Tokens:
+    def _chunk_tokens(self, encoding: Encoding, start: int, length: int) -> ChunkTokens:
         ends = [end for _, end in encoding.offsets]
         first = next((at for at, end in enumerate(ends) if end > start), len(ends))
-        whole = len(ends) <= self._capacity
-        places = [end - 1 - start for end in ends[first:]] if whole else []
-        return Tokens(self._framed(encoding.ids), len(self._before) + first, places, own)
+        fits = len(ends) <= self._capacity
+        places = [end - 1 - start for end in ends[first:]] if fits else []
+        return ChunkTokens(self._framed(encoding.ids), len(self._before) + first, places, length)
 
     def _framed(self, ids: list[int]) -> list[int]:
         return [*self._before, *ids[: self._capacity], *self._after]

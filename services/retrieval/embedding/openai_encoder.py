@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from services.retrieval.embedding.encoder import CONTEXT_VERSION, Ids, Role, TokenCounter
-from services.retrieval.embedding.endpoint import Address, EmbeddingEndpoint
+from services.retrieval.embedding.endpoint import EmbeddingEndpoint, EndpointAddress
 from services.retrieval.embedding.rough_tokens import RoughTokens
 from services.retrieval.types.chunk import Vector
 from services.retrieval.types.collection import Embedding
@@ -43,11 +43,13 @@ class OpenAiEncoder:
         counter: the model's own tokenizer where it is at hand; otherwise tokens are counted roughly.
     """
 
-    def __init__(self, address: Address, prefixes: Prefixes | None = None, counter: Counter | None = None) -> None:
+    def __init__(
+        self, address: EndpointAddress, prefixes: Prefixes | None = None, counter: Counter | None = None
+    ) -> None:
         self._endpoint = EmbeddingEndpoint(address)
         self._prefixes = prefixes or Prefixes()
         self._counter = counter or RoughTokens()
-        # Not the address: a model that moves house still makes the same vectors.
+        # Not the address: a model that moves to another one still makes the same vectors.
         decides = ["openai", address.model, address.dimension, self._prefixes.query, self._prefixes.passage]
         digest = hashlib.sha256(json.dumps([*decides, CONTEXT_VERSION]).encode()).hexdigest()
         self.embedding = Embedding(address.model, digest, address.dimension)

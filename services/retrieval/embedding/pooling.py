@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from citemesh.models import Pooling, PreparedModel
 from citemesh.models.tokens.token_vectors import MOST_DIMENSIONS, digest_of, pack
-from services.retrieval.embedding.encoder import CONTEXT_VERSION, Tokens
+from services.retrieval.embedding.encoder import CONTEXT_VERSION, ChunkTokens
 from services.retrieval.types.chunk import Vector
 from services.retrieval.types.collection import Embedding
 
@@ -44,13 +44,14 @@ class TokenPacker:
         self._projection = _projection(model.late_projection)
         self.digest = "" if self._projection is None else digest_of(model)
 
-    def __call__(self, states: States, batch: Sequence[Tokens]) -> list[bytes]:
+    def __call__(self, states: States, batch: Sequence[ChunkTokens]) -> list[bytes]:
         """Packed vectors of each text; empty where it has none."""
         return [
-            self._pack(rows[it.first : it.first + len(it.places)], it) for rows, it in zip(states, batch, strict=True)
+            self._pack(rows[tokens.first : tokens.first + len(tokens.places)], tokens)
+            for rows, tokens in zip(states, batch, strict=True)
         ]
 
-    def _pack(self, rows: NDArray[np.float32], tokens: Tokens) -> bytes:
+    def _pack(self, rows: NDArray[np.float32], tokens: ChunkTokens) -> bytes:
         if self._projection is None or not tokens.places:
             return b""
         return pack(tokens.characters, np.array(tokens.places, np.uint32), _unit(rows @ self._projection))
@@ -63,5 +64,5 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 def _projection(path: Path) -> NDArray[np.float32] | None:
     if not path.is_file():
         return None
-    found = np.load(path, allow_pickle=False).astype(np.float32)
-    return found if found.shape[1] <= MOST_DIMENSIONS else None
+    projection = np.load(path, allow_pickle=False).astype(np.float32)
+    return projection if projection.shape[1] <= MOST_DIMENSIONS else None

@@ -1,4 +1,4 @@
-"""What was made of queries that were asked before, and of those that are asked now: of equal ones it is made once."""
+"""Results of queries that were embedded before, and of those that are being embedded: equal ones are embedded once."""
 
 import asyncio
 from collections import OrderedDict
@@ -7,64 +7,72 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
-from services.retrieval import metrics
+R = TypeVar("R")
+CountQueries = Callable[[int, bool], None]
+"""Takes a number of queries, and whether their results were stored or being made."""
 
-Made = TypeVar("Made")
 _LONGEST = 2048
-"""Characters of a query that is kept: longer ones are hardly asked twice."""
+"""Characters of a query that is stored: longer ones are hardly asked twice."""
 
 
 @dataclass(slots=True)
-class _Flight(Generic[Made]):
-    """What is in the making, and how many wait for it."""
+class _Flight(Generic[R]):
+    """A result that is being made, and how many wait for it."""
 
-    task: "asyncio.Task[Made]"
+    task: "asyncio.Task[R]"
     waiting: int = 0
 
 
-class QueryCache(Generic[Made]):
+class QueryCache(Generic[R]):
     """Least recently used entries go first; used from one event loop.
 
     Args:
-        make: embeds several queries, say; cancelled when nobody waits for them any more.
-        capacity: most entries; 0 keeps none, and equal queries at the same time are still made once.
+        make: makes the results of several queries; cancelled when nobody waits for them any more.
+        capacity: most entries; 0 stores none, and equal queries at the same time are still made once.
+        count: told of every query that is looked up.
     """
 
-    def __init__(self, make: Callable[[Sequence[str]], Awaitable[Sequence[Made]]], capacity: int) -> None:
+    def __init__(
+        self,
+        make: Callable[[Sequence[str]], Awaitable[Sequence[R]]],
+        capacity: int,
+        count: CountQueries = lambda number, cached: None,
+    ) -> None:
         self._make = make
         self._capacity = capacity
-        self._kept: OrderedDict[str, Made] = OrderedDict()
-        self._flights: dict[str, _Flight[Made]] = {}
+        self._count = count
+        self._results: OrderedDict[str, R] = OrderedDict()
+        self._flights: dict[str, _Flight[R]] = {}
 
     def __contains__(self, text: str) -> bool:
-        """Whether a query costs nothing: it is kept, or being made."""
-        return text in self._kept or text in self._flights
+        """Whether a query costs nothing: its result is stored, or being made."""
+        return text in self._results or text in self._flights
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._results)
 
-    async def get(self, text: str) -> Made:
-        """What is made of it. Raises what making it raises."""
-        found = self._kept.get(text)
-        metrics.queries.add(1, {"citemesh.embedding.cached": text in self})
-        if found is not None:
-            self._kept.move_to_end(text)
-            return found
+    async def get(self, text: str) -> R:
+        """The result of a query. Raises what making it raises."""
+        result = self._results.get(text)
+        self._count(1, text in self)
+        if result is not None:
+            self._results.move_to_end(text)
+            return result
         return await self._join(text, self._flights.get(text) or self._depart(text))
 
-    async def get_many(self, texts: Sequence[str]) -> list[Made]:
-        """As `get` for each of them. What is neither kept nor in the making is made in one go, for this caller."""
+    async def get_many(self, texts: Sequence[str]) -> list[R]:
+        """As `get` for each. Results that are neither stored nor being made are made together, for this caller."""
         missing = [text for text in dict.fromkeys(texts) if text not in self]
-        known = [text for text in dict.fromkeys(texts) if text in self]
-        metrics.queries.add(len(missing), {"citemesh.embedding.cached": False})
-        made, others = await asyncio.gather(self._make(missing), asyncio.gather(*map(self.get, known)))
-        found = dict(zip(missing, made, strict=True))
-        for text, one in found.items():
-            self._keep(text, one)
-        found.update(zip(known, others, strict=True))
-        return [found[text] for text in texts]
+        present = [text for text in dict.fromkeys(texts) if text in self]
+        self._count(len(missing), False)
+        made_now, reused = await asyncio.gather(self._make(missing), asyncio.gather(*map(self.get, present)))
+        results = dict(zip(missing, made_now, strict=True))
+        for text, result in results.items():
+            self._store(text, result)
+        results.update(zip(present, reused, strict=True))
+        return [results[text] for text in texts]
 
-    async def _join(self, text: str, flight: _Flight[Made]) -> Made:
+    async def _join(self, text: str, flight: _Flight[R]) -> R:
         flight.waiting += 1
         try:
             return await asyncio.shield(flight.task)
@@ -74,26 +82,26 @@ class QueryCache(Generic[Made]):
                 flight.task.cancel()
                 self._forget(text, flight.task)
 
-    def _depart(self, text: str) -> _Flight[Made]:
-        async def made() -> Made:
+    def _depart(self, text: str) -> _Flight[R]:
+        async def make() -> R:
             return (await self._make([text]))[0]
 
-        flight = self._flights[text] = _Flight[Made](asyncio.create_task(made()))
-        flight.task.add_done_callback(partial(self._landed, text))
+        flight = self._flights[text] = _Flight[R](asyncio.create_task(make()))
+        flight.task.add_done_callback(partial(self._land, text))
         return flight
 
-    def _landed(self, text: str, task: "asyncio.Task[Made]") -> None:
+    def _land(self, text: str, task: "asyncio.Task[R]") -> None:
         self._forget(text, task)
         if not task.cancelled() and task.exception() is None:
-            self._keep(text, task.result())
+            self._store(text, task.result())
 
-    def _keep(self, text: str, made: Made) -> None:
+    def _store(self, text: str, result: R) -> None:
         if len(text) > _LONGEST or not self._capacity:
             return
-        self._kept[text] = made
-        while len(self._kept) > self._capacity:
-            self._kept.popitem(last=False)
+        self._results[text] = result
+        while len(self._results) > self._capacity:
+            self._results.popitem(last=False)
 
-    def _forget(self, text: str, task: "asyncio.Task[Made]") -> None:
+    def _forget(self, text: str, task: "asyncio.Task[R]") -> None:
         if (flight := self._flights.get(text)) is not None and flight.task is task:
             del self._flights[text]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from citemesh.models import PreparedModel
-from services.retrieval.embedding.encoder import Ids, Role, Tokens
+from services.retrieval.embedding.encoder import ChunkTokens, Ids, Role
 from services.retrieval.embedding.model_tokens import ModelTokens
 from services.retrieval.embedding.pooling import States, TokenPacker, embedding_of, pooled
 from services.retrieval.types.chunk import Vector
@@ -40,9 +40,9 @@ class StateEncoder:
         """Token ids with the role's prefix, cut at the model's limit."""
         return self._tokens.ids(texts, role)
 
-    def tokens(self, texts: Sequence[str], own: Sequence[int]) -> list[Tokens]:
-        """Passages, and where their own tokens are."""
-        return self._tokens.tokens(texts, own)
+    def tokens(self, texts: Sequence[str], lengths: Sequence[int]) -> list[ChunkTokens]:
+        """Chunks in their context, with the places of their tokens."""
+        return self._tokens.tokens(texts, lengths)
 
     def unknown_rate(self, texts: Sequence[str]) -> list[float]:
         """Share of characters that the vocabulary lacks."""
@@ -52,10 +52,10 @@ class StateEncoder:
         """Vectors of a batch, padded to its longest."""
         return pooled(self._states(batch), [len(ids) for ids in batch], self._pooling)
 
-    def embed_tokens(self, batch: Sequence[Tokens]) -> tuple[Vector, list[bytes]]:
-        """Vectors of a batch and of its own tokens."""
-        states = self._states([it.ids for it in batch])
-        return pooled(states, [len(it) for it in batch], self._pooling), self._packer(states, batch)
+    def embed_tokens(self, batch: Sequence[ChunkTokens]) -> tuple[Vector, list[bytes]]:
+        """Vectors of a batch and of its chunks' tokens."""
+        states = self._states([tokens.ids for tokens in batch])
+        return pooled(states, [len(tokens) for tokens in batch], self._pooling), self._packer(states, batch)
 
     def _states(self, batch: Sequence[Ids]) -> States:
         """Last hidden states, float32, padded to the batch's longest."""

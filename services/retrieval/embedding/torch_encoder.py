@@ -39,8 +39,8 @@ class TorchEncoder(StateEncoder):
             ids[row, : len(tokens)] = torch.tensor(tokens)
             mask[row, : len(tokens)] = 1
         with torch.inference_mode():
-            found = self._model(input_ids=ids.to(self._device), attention_mask=mask.to(self._device))
-            return np.asarray(found.last_hidden_state.float().cpu().numpy(), np.float32)
+            output = self._model(input_ids=ids.to(self._device), attention_mask=mask.to(self._device))
+            return np.asarray(output.last_hidden_state.float().cpu().numpy(), np.float32)
 
 
 def _dtype(precision: Precision, device: torch.device) -> torch.dtype:

@@ -1,4 +1,4 @@
-"""An engine in memory with the same manners as the durable one: for tests, and to try things without a disk."""
+"""An engine in memory that behaves as the durable one: for tests, and for trials without a disk."""
 
 import math
 from collections import Counter, defaultdict
@@ -11,13 +11,12 @@ from citemesh.text.index_words import index_words
 from services.retrieval.search import lexical, near_duplicates
 from services.retrieval.search.filters import passes
 from services.retrieval.search.fusion import EVEN, Weights
-from services.retrieval.search.modes import ordered, way
-from services.retrieval.search.views import answered
+from services.retrieval.search.modes import answering_mode, ordered
 from services.retrieval.types.chunk import Chunk, TokenIds
 from services.retrieval.types.collection import CollectionInfo, Embedding, StoreCopy, model_mismatch
-from services.retrieval.types.document import Deleted, DocumentInfo, NewDocument
+from services.retrieval.types.document import Deletion, DocumentInfo, NewDocument
 from services.retrieval.types.query import Query
-from services.retrieval.types.results import Duplicate, FoundChunk, Results
+from services.retrieval.types.results import DuplicateChunk, FoundChunk, Results
 
 
 @dataclass(slots=True)
@@ -29,7 +28,7 @@ class _Collection:
 
 
 class FakeRetrievalEngine:
-    """Exact search over Python lists: right, and slow beyond a few thousand chunks."""
+    """Exact search over Python lists; slow beyond a few thousand chunks."""
 
     def __init__(self, weights: Weights = EVEN, near_duplicate: float = near_duplicates.THRESHOLD) -> None:
         self._near_duplicate = near_duplicate
@@ -84,56 +83,57 @@ class FakeRetrievalEngine:
     async def put_many(self, documents: Sequence[NewDocument]) -> int:
         """Stores or replaces documents."""
         name = documents[0].info.collection
-        kept = self._find(name)
+        collection = self._find(name)
         for document in documents:
-            if kept.embedding != document.embedding:
-                raise model_mismatch(name, kept.embedding, document.embedding)
+            if collection.embedding != document.embedding:
+                raise model_mismatch(name, collection.embedding, document.embedding)
         for document in documents:
-            _replace(kept.documents, document)
-        kept.sequence = self._change()
-        return kept.sequence
+            _replace(collection.documents, document)
+        collection.sequence = self._change()
+        return collection.sequence
 
     async def document(self, collection: str, document_id: str, with_text: bool = True) -> tuple[DocumentInfo, str]:
         """Reads a document and its text."""
-        found = self._find(collection).documents.get(document_id)
-        if found is None:
+        document = self._find(collection).documents.get(document_id)
+        if document is None:
             raise NotFound("document", document_id, "ListDocuments answers the ids of a collection")
-        return found.info, found.text if with_text else ""
+        return document.info, document.text if with_text else ""
 
     async def documents(self, collection: str, after: str, limit: int, table_id: str = "") -> tuple[DocumentInfo, ...]:
         """Lists documents."""
-        kept = self._find(collection).documents
-        infos = (kept[name].info for name in sorted(kept) if name > after)
+        documents = self._find(collection).documents
+        infos = (documents[name].info for name in sorted(documents) if name > after)
         return tuple(info for info in infos if info.table_id == table_id or not table_id)[:limit]
 
-    async def delete(self, collection: str, document_ids: Sequence[str]) -> Deleted:
+    async def delete(self, collection: str, document_ids: Sequence[str]) -> Deletion:
         """Deletes documents."""
-        of = self._find(collection)
-        kept, asked = of.documents, list(dict.fromkeys(document_ids))
-        tables = {info.table_id for info in (document.info for document in kept.values()) if info.table_id}
-        deleted = [name for name in asked if name in kept or name in tables]
-        for name in [name for name, document in kept.items() if {name, document.info.table_id} & set(deleted)]:
-            del kept[name]
+        store = self._find(collection)
+        documents, names = store.documents, list(dict.fromkeys(document_ids))
+        tables = {document.info.table_id for document in documents.values()} - {""}
+        deleted = [name for name in names if name in documents or name in tables]
+        for name in [name for name, document in documents.items() if {name, document.info.table_id} & set(deleted)]:
+            del documents[name]
         if deleted:
-            of.sequence = self._change()
-        return Deleted(tuple(deleted), tuple(name for name in asked if name not in deleted), of.sequence)
+            store.sequence = self._change()
+        return Deletion(tuple(deleted), tuple(name for name in names if name not in deleted), store.sequence)
 
     async def search(self, query: Query) -> Results:
         """Finds chunks."""
-        kept, info = self._find(query.collection), self._info(query.collection)
-        mode, notices = way(query, info.chunks, info.unreadable_chunks)
-        if mode != "lexical" and query.embedding is not None and query.embedding != kept.embedding:
-            raise model_mismatch(query.collection, kept.embedding, query.embedding)
-        rows = [row for row in _rows(kept.documents.values()) if passes(row.document.info, query.filter)]
+        collection, info = self._find(query.collection), self._info(query.collection)
+        mode, notices = answering_mode(query, info.chunks, info.unreadable_chunks)
+        if mode != "lexical" and query.embedding is not None and query.embedding != collection.embedding:
+            raise model_mismatch(query.collection, collection.embedding, query.embedding)
+        rows = [row for row in _rows(collection.documents.values()) if passes(row.document.info, query.filter)]
         dense = _cosines(query, rows) if mode != "lexical" else {}
         words = _bm25(query.text, rows) if mode != "dense" else {}
         best = ordered(query, mode, dense, words, self._weights, len(rows))
-        found = [
+        chunks = [
             FoundChunk(rows[item.key].chunk, rows[item.key].document.info, item.score, item.dense, item.lexical)
             for item in best
         ]
-        folded = _folded(query, found, self._near_duplicate)
-        return Results(tuple(answered(one, at, query) for at, one in enumerate(folded)), kept.sequence, notices)
+        folded = _folded(query, chunks, self._near_duplicate)
+        answer = tuple(chunk.as_wanted(query, rank) for rank, chunk in enumerate(folded))
+        return Results(answer, collection.sequence, notices)
 
     async def search_many(self, queries: Sequence[Query]) -> tuple[Results, ...]:
         """Finds chunks, one search after another."""
@@ -141,15 +141,17 @@ class FakeRetrievalEngine:
 
     async def without_tokens(self, digest: str, limit: int) -> tuple[Chunk, ...]:
         """Chunks that lack token ids of a tokenizer."""
-        chunks = (row.chunk for kept in self._collections.values() for row in _rows(kept.documents.values()))
+        chunks = (
+            row.chunk for collection in self._collections.values() for row in _rows(collection.documents.values())
+        )
         return tuple(chunk for chunk in chunks if chunk.tokens.digest != digest)[:limit]
 
     async def fill_tokens(self, tokens: Mapping[str, TokenIds]) -> None:
         """Stores token ids."""
-        for kept in self._collections.values():
-            for name, document in kept.documents.items():
+        for collection in self._collections.values():
+            for name, document in collection.documents.items():
                 chunks = [replace(c, tokens=tokens.get(c.chunk_id, c.tokens)) for c in document.chunks]
-                kept.documents[name] = replace(document, chunks=chunks)
+                collection.documents[name] = replace(document, chunks=chunks)
 
     def _change(self) -> int:
         self._sequence += 1
@@ -162,10 +164,11 @@ class FakeRetrievalEngine:
         return self._collections[name]
 
     def _info(self, name: str) -> CollectionInfo:
-        kept = self._collections[name]
-        chunks = sum(len(document.chunks) for document in kept.documents.values())
-        unreadable = sum(len(document.unreadable) for document in kept.documents.values())
-        return CollectionInfo(name, kept.embedding, len(kept.documents), chunks, kept.created_at, unreadable)
+        collection = self._collections[name]
+        documents = collection.documents.values()
+        chunks = sum(len(document.chunks) for document in documents)
+        unreadable = sum(len(document.unreadable) for document in documents)
+        return CollectionInfo(name, collection.embedding, len(documents), chunks, collection.created_at, unreadable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +179,11 @@ class _Row:
 
 
 def _replace(documents: dict[str, NewDocument], new: NewDocument) -> None:
-    """Puts a document in the place of that of its id, or of a table of it, or of what a row's table was before."""
-    named = {new.info.document_id, new.info.table_id}
-    gone = [name for name, it in documents.items() if name in named or it.info.table_id == new.info.document_id]
-    for name in gone:
-        del documents[name]
+    """Stores a document in place of the one of its id, of a table of its id, or of the document of its table's id."""
+    ids = {new.info.document_id, new.info.table_id}
+    for name, document in list(documents.items()):
+        if name in ids or document.info.table_id == new.info.document_id:
+            del documents[name]
     documents[new.info.document_id] = new
 
 
@@ -188,28 +191,29 @@ def _rows(documents: Iterable[NewDocument]) -> list[_Row]:
     return [_Row(chunk, document, at) for document in documents for at, chunk in enumerate(document.chunks)]
 
 
-def _folded(query: Query, found: Sequence[FoundChunk], threshold: float) -> tuple[FoundChunk, ...]:
+def _folded(query: Query, chunks: Sequence[FoundChunk], threshold: float) -> tuple[FoundChunk, ...]:
     if query.keep_duplicates:
-        return tuple(found[: query.top_k])
-    groups = near_duplicates.fold([near_duplicates.signature(it.chunk.text) for it in found], query.top_k, threshold)
+        return tuple(chunks[: query.top_k])
+    signatures = [near_duplicates.signature(chunk.chunk.text) for chunk in chunks]
+    groups = near_duplicates.fold(signatures, query.top_k, threshold)
     return tuple(
         replace(
-            found[group.first],
+            chunks[group.first],
             duplicates=tuple(
-                _duplicate(found[at], value) for at, value in group.others[: near_duplicates.MOST_DUPLICATES]
+                _duplicate(chunks[at], value) for at, value in group.duplicates[: near_duplicates.MOST_DUPLICATES]
             ),
         )
         for group in groups
     )
 
 
-def _duplicate(found: FoundChunk, similarity: float) -> Duplicate:
-    return Duplicate(found.chunk.chunk_id, found.chunk.place, found.document, similarity)
+def _duplicate(chunk: FoundChunk, similarity: float) -> DuplicateChunk:
+    return DuplicateChunk(chunk.chunk.chunk_id, chunk.chunk.place, chunk.document, similarity)
 
 
 def _cosines(query: Query, rows: Sequence[_Row]) -> dict[int, float]:
     if query.vector is None:
-        raise ValueError("a dense search brings its vector")
+        raise ValueError("a dense search needs a vector")
     return {
         key: float(row.document.vectors[row.at] @ query.vector)
         for key, row in enumerate(rows)

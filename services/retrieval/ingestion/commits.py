@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from citemesh.errors import CiteMeshError, PreconditionFailed
-from services.retrieval.engine import DocumentStore
+from services.retrieval.engine import StoredDocuments
 from services.retrieval.ingestion.passage_tokens import TokenFiller
 from services.retrieval.ingestion.read.parsed import IngestFault
 from services.retrieval.types.document import NewDocument
@@ -25,7 +25,7 @@ class CommitsDocuments(Protocol):
 class Committer:
     """Makes one commit in the store, and notes which chunks still lack token ids."""
 
-    def __init__(self, store: DocumentStore, tokens: TokenFiller) -> None:
+    def __init__(self, store: StoredDocuments, tokens: TokenFiller) -> None:
         self._store = store
         self._tokens = tokens
 

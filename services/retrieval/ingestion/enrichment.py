@@ -13,7 +13,7 @@ from services.retrieval.ingestion.cutting import CutDocument, Cutter
 from services.retrieval.ingestion.describe import said_title
 from services.retrieval.ingestion.passage_tokens import TokenFiller
 from services.retrieval.threads import WorkerThreads
-from services.retrieval.types.chunk import TokenVectors, Vector
+from services.retrieval.types.chunk import PackedTokenVectors, Vector
 from services.retrieval.types.document import NewDocument
 
 _PORTION = 1024
@@ -57,7 +57,7 @@ class Enricher:
 
     async def _vectors(
         self, documents: Sequence[CutDocument], texts: Sequence[str]
-    ) -> tuple[Vector, list[TokenVectors]]:
+    ) -> tuple[Vector, list[PackedTokenVectors]]:
         """Vectors of the chunks and of their tokens. A window longer than what is read at once has no token vectors."""
         size = self._cutter.size
         parts = whole(texts)
@@ -70,21 +70,23 @@ class Enricher:
         vectors, packed = await self._portions(embedded, list(map(len, parts.texts)))
         remaining = iter(packed)
         by_text = [[next(remaining) for _ in range(count)] for count in parts.counts]
-        return means(vectors, parts), [some[0] if len(some) == 1 else TokenVectors() for some in by_text]
+        return means(vectors, parts), [some[0] if len(some) == 1 else PackedTokenVectors() for some in by_text]
 
-    async def _portions(self, embedded: Sequence[str], lengths: Sequence[int]) -> tuple[Vector, list[TokenVectors]]:
+    async def _portions(
+        self, embedded: Sequence[str], lengths: Sequence[int]
+    ) -> tuple[Vector, list[PackedTokenVectors]]:
         """As `chunks` of the queue, a portion at a time; token vectors of a book's worth of chunks are not kept.
 
         They are twenty times the text, and the reranker reads what comes without them.
         """
         keep = len(embedded) <= _MOST_TOKEN_VECTORS
         vectors: list[Vector] = []
-        token_vectors: list[TokenVectors] = []
+        token_vectors: list[PackedTokenVectors] = []
         for start in range(0, len(embedded), _PORTION):
             end = start + _PORTION
             portion, packed = await self._embeddings.chunks(embedded[start:end], lengths[start:end])
             vectors.append(portion)
-            token_vectors += packed if keep else [TokenVectors()] * len(packed)
+            token_vectors += packed if keep else [PackedTokenVectors()] * len(packed)
         return np.concatenate(vectors), token_vectors
 
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
 from citemesh.contract.source_types import SourceType
-from services.retrieval.engine import DocumentStore
+from services.retrieval.engine import StoredDocuments
 from services.retrieval.ingestion.commits import Committer, groups
 from services.retrieval.ingestion.cutting import CutDocument, Cutter
 from services.retrieval.ingestion.describe import described, file_name
@@ -38,7 +38,7 @@ class TableIngestion:
 
     def __init__(
         self,
-        store: DocumentStore,
+        store: StoredDocuments,
         cutter: Cutter,
         enricher: Enricher,
         committer: Committer,
@@ -218,7 +218,7 @@ class _RowTally:
         return unreadable_notice(self.unreadable, self.chunks)
 
 
-async def stored_rows(store: DocumentStore, collection: str, table_id: str) -> dict[str, bytes]:
+async def stored_rows(store: StoredDocuments, collection: str, table_id: str) -> dict[str, bytes]:
     """SHA-256 of a table's stored rows, by document id."""
     hashes: dict[str, bytes] = {}
     after, more = "", True
@@ -229,7 +229,7 @@ async def stored_rows(store: DocumentStore, collection: str, table_id: str) -> d
     return hashes
 
 
-async def delete_rows(store: DocumentStore, collection: str, document_ids: Sequence[str]) -> None:
+async def delete_rows(store: StoredDocuments, collection: str, document_ids: Sequence[str]) -> None:
     """Deletes rows, a page at a time."""
     for start in range(0, len(document_ids), _PAGE):
         await store.delete(collection, document_ids[start : start + _PAGE])

@@ -1,27 +1,26 @@
-"""Filters on documents in memory: what the SQL of the durable store says, in Python."""
+"""Filters on documents in memory: the same as the durable store's SQL, in Python."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from services.retrieval.search.domains import domain, suffix
-from services.retrieval.search.numbers import number_of
+from services.retrieval.search.filter_values import domain, number_of, suffix
 from services.retrieval.types.document import DocumentInfo
 from services.retrieval.types.query import Condition, Filter
 
 T = TypeVar("T", float, bytes)
 
 
-def passes(info: DocumentInfo, chosen: Filter) -> bool:
+def passes(info: DocumentInfo, document_filter: Filter) -> bool:
     """Whether a document passes a filter."""
     return (
-        (not chosen.document_ids or info.document_id in chosen.document_ids)
-        and (not chosen.source_types or info.source_type in chosen.source_types)
-        and (not chosen.languages or info.language in chosen.languages)
-        and _from_domains(info.uri, chosen.domains)
-        and _published(info.published_at, chosen)
-        and all(info.metadata.get(key) == value for key, value in chosen.metadata.items())
-        and all(_holds(condition, info.metadata.get(condition.key)) for condition in chosen.conditions)
+        (not document_filter.document_ids or info.document_id in document_filter.document_ids)
+        and (not document_filter.source_types or info.source_type in document_filter.source_types)
+        and (not document_filter.languages or info.language in document_filter.languages)
+        and _from_domains(info.uri, document_filter.domains)
+        and _published(info.published_at, document_filter)
+        and all(info.metadata.get(key) == value for key, value in document_filter.metadata.items())
+        and all(_holds(condition, info.metadata.get(condition.key)) for condition in document_filter.conditions)
     )
 
 
@@ -32,8 +31,8 @@ def _from_domains(uri: str, domains: Sequence[str]) -> bool:
     return not any(map(host.endswith, denied)) and (not allowed or any(map(host.endswith, allowed)))
 
 
-def _published(at: datetime | None, chosen: Filter) -> bool:
-    after, before = chosen.published_after, chosen.published_before
+def _published(at: datetime | None, document_filter: Filter) -> bool:
+    after, before = document_filter.published_after, document_filter.published_before
     return (after is None or (at is not None and at >= after)) and (before is None or (at is not None and at < before))
 
 

@@ -3,8 +3,8 @@
 Min-max: each part's scores are moved to 0..1, then summed by weight. That is the convex combination that Bruch, Gai and
 Ingber (ACM TOIS 42, 2023, "An Analysis of Fusion Functions for Hybrid Retrieval") found to beat reciprocal ranks. The
 upper end is the best that a part found. The lower end is a score of no meaning: 0 for BM25, and for cosines, which have
-no such zero, what passages drawn at random have (`unrelated`). With an engine that knows no such floor it is the least
-that was found. A part that found nothing at all leaves the whole weight to the other.
+no such zero, what random passages have (`unrelated`). With an engine that does not know it, the lower end is the
+least that was found. A part that found nothing at all leaves the whole weight to the other.
 
 Reciprocal ranks (Cormack, Clarke and Büttcher, SIGIR 2009): each part adds 1 / (60 + rank) by its weight, whatever its
 scores are. For parts whose scores can't be compared, such as those of two models.
@@ -29,9 +29,9 @@ class Weights:
 
 
 EVEN = Weights()
-FLOOR_DEVIATIONS = 2.0
+LEAST_DEVIATIONS = 2.0
 """Standard deviations below the mean of unrelated cosines; 1.5 to 3 are as good (docs/quality.md)."""
-_LEAST_DRAWN = 16
+_LEAST_SAMPLE = 16
 RANK_CONSTANT = 60
 """Of reciprocal ranks, as in their paper: how little the first ranks stand out."""
 
@@ -45,31 +45,31 @@ class Fused(NamedTuple):
     lexical: float | None
 
 
-def stretch(scores: Scores, floor: float | None = None) -> dict[int, float]:
-    """Scales to 0..1 from the floor, or from the least score. Where none is above it, each is 1: equally well found."""
+def stretch(scores: Scores, least: float | None = None) -> dict[int, float]:
+    """Scales to 0..1 from `least`, or from the least score. Where none is above it, each is 1: equally well found."""
     if not scores:
         return {}
-    low, high = min(scores.values()) if floor is None else floor, max(scores.values())
+    low, high = min(scores.values()) if least is None else least, max(scores.values())
     if high <= low:
         return dict.fromkeys(scores, 1.0)
     return {key: max(0.0, score - low) / (high - low) for key, score in scores.items()}
 
 
 def unrelated(cosines: NDArray[np.float32]) -> float | None:
-    """A floor for cosines from those of passages drawn at random; None where there are too few to tell."""
-    if len(cosines) < _LEAST_DRAWN:
+    """The lower end of cosines, from those of random passages; None where there are too few to tell."""
+    if len(cosines) < _LEAST_SAMPLE:
         return None
-    return float(cosines.mean() - FLOOR_DEVIATIONS * cosines.std())
+    return float(cosines.mean() - LEAST_DEVIATIONS * cosines.std())
 
 
-def fuse(dense: Scores, lexical: Scores, weights: Weights, top_k: int, floor: float | None = None) -> Sequence[Fused]:
+def fuse(dense: Scores, lexical: Scores, weights: Weights, top_k: int, least: float | None = None) -> Sequence[Fused]:
     """The best chunks of both parts, at most top_k; ties go to the better dense score, then to the older chunk.
 
-    floor: a cosine that means nothing. With it a chunk's score depends on the query alone and not on how many were
-    ranked; then both parts should know the scores of all chunks, as what lacks one counts as 0 there.
+    least: a cosine that means nothing. With it a chunk's score depends on the query alone and not on how many were
+    ranked; then both parts should score all chunks, as a missing score counts as 0.
     """
-    low = None if floor is None else 0.0
-    return _summed(dense, lexical, stretch(dense, floor), stretch(lexical, low), weights)[:top_k]
+    low = None if least is None else 0.0
+    return _summed(dense, lexical, stretch(dense, least), stretch(lexical, low), weights)[:top_k]
 
 
 def fuse_ranks(dense: Scores, lexical: Scores, weights: Weights, top_k: int) -> Sequence[Fused]:
@@ -78,7 +78,7 @@ def fuse_ranks(dense: Scores, lexical: Scores, weights: Weights, top_k: int) -> 
 
 
 def rank(dense: Scores, lexical: Scores, top_k: int) -> Sequence[Fused]:
-    """The best of the one part that was asked for, with its own scores."""
+    """The best of one part, with its scores."""
     scores = dense or lexical
     fused = [Fused(key, score, dense.get(key), lexical.get(key)) for key, score in scores.items()]
     return sorted(fused, key=_order)[:top_k]

@@ -1,4 +1,4 @@
-"""The lexical index: how it reads texts and queries, which are looked up by the same words.
+"""The lexical index: how it reads texts and queries, which are matched by the same words.
 
 The words themselves are those of citemesh.text.index_words.
 """
@@ -16,11 +16,11 @@ TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
 
 MAX_QUERY_WORDS = 128
 _TELLING = 2
-"""Other words from which a query isn't asked by its common ones."""
+"""Less common words from which a query is matched without its common ones."""
 
 
 def indexed(text: str) -> str:
-    """A text as the index keeps it: its words with spaces between."""
+    """A text as the index stores it: its words with spaces between."""
     return " ".join(index_words(text))
 
 
@@ -42,6 +42,6 @@ def query_words(query: str) -> tuple[str, ...]:
 
     A run's last character counts only if it is all of the run.
     """
-    found = dict.fromkeys(islice(asked_words(query), 8 * MAX_QUERY_WORDS))
-    telling = [word for word in found if word not in ENGLISH_COMMONEST]
-    return tuple(telling if len(telling) >= _TELLING else found)[:MAX_QUERY_WORDS]
+    words = dict.fromkeys(islice(asked_words(query), 8 * MAX_QUERY_WORDS))
+    telling = [word for word in words if word not in ENGLISH_COMMONEST]
+    return tuple(telling if len(telling) >= _TELLING else words)[:MAX_QUERY_WORDS]

@@ -1,4 +1,4 @@
-"""How a search goes: by which parts, and how their scores make one order. The same for every engine."""
+"""Modes of a search: which parts answer it, and how their scores make one order. The same for every engine."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,11 @@ UNREADABLE_SHARE = 0.1
 """Share of unreadable chunks over which the dense part would speak for too few."""
 
 
-def way(query: Query, chunks: int, unreadable: int) -> tuple[Mode, tuple[str, ...]]:
-    """The mode that a query is answered in, and what a reader should know of it.
+def answering_mode(query: Query, chunks: int, unreadable: int) -> tuple[Mode, tuple[str, ...]]:
+    """The mode that a query is answered in, and remarks for a reader.
 
     chunks, unreadable: how many the collection holds, and how many of them have no vector. Raises PreconditionFailed
-    for a dense search without a vector: no other part may answer for it unasked.
+    for a dense search without a vector: no other part answers in its place.
     """
     if query.mode == "lexical":
         return "lexical", ()
@@ -45,11 +45,11 @@ def ordered(
     lexical: Scores,
     default: Weights,
     most: int,
-    floor: float | None = None,
+    least: float | None = None,
 ) -> Sequence[Fused]:
-    """What the parts found in one order, best first, at most `most`. floor: a cosine that means nothing, if known."""
+    """Chunks of both parts in one order, best first, at most `most`. least: a cosine that means nothing, if known."""
     if mode != "hybrid":
         return rank(dense, lexical, most)
     if query.fusion == "reciprocal-rank":
         return fuse_ranks(dense, lexical, weights_of(query, default), most)
-    return fuse(dense, lexical, weights_of(query, default), most, floor)
+    return fuse(dense, lexical, weights_of(query, default), most, least)

@@ -29,7 +29,7 @@ THRESHOLD = 0.8
 """Similarity from which two texts are near; measured, see docs/quality.md."""
 
 MOST_DUPLICATES = 16
-"""Of a group, those that are answered behind its first."""
+"""Most duplicates of a group that are answered."""
 
 _RUN = 3
 _HASHES = 256
@@ -38,7 +38,7 @@ _SHORT = 24
 _DIGEST = 8
 _HEAD = 2 * _DIGEST
 _LETTER = f"[^\\W{INDEXED_BY_PAIRS}]"
-_NAMED = re.compile(
+_IDENTIFIER = re.compile(
     rf"(?:(?<!\w)-)?{_LETTER}*\d(?:(?:{_LETTER}|[.,:/_-])*{_LETTER})?%?"  # 5, -5, 1.4.2, 2024-05-01, A17, utf_8
     rf"|{_LETTER}+(?:[_-]{_LETTER}+)+"  # authz-casbin, max_tokens
     "|[〇零一二两三四五六七八九十百千万亿]+"
@@ -50,34 +50,34 @@ Hashes = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class DuplicateGroup:
     """The place of a text in an order, and those after it that are near to it, each with its similarity."""
 
     first: int
-    others: tuple[tuple[int, float], ...] = ()
+    duplicates: tuple[tuple[int, float], ...] = ()
 
 
 def signature(text: str) -> bytes:
-    """What a text is compared by: 16 bytes of a short one, else 272. Takes about 0.4 ms for 200 words."""
+    """Signature of a text: 16 bytes of a short one, else 272. Takes about 0.4 ms for 200 words."""
     words = list(index_words(text))
     plain = unicodedata.normalize("NFKC", text)
-    head = _digest(words or plain.split()) + _digest(_NAMED.findall(plain))
+    head = _digest(words or plain.split()) + _digest(_IDENTIFIER.findall(plain))
     return head if len(words) < _SHORT else head + _sketch(words)
 
 
-def similarity(one: bytes, other: bytes) -> float:
-    """Estimated share of runs of words that two texts have in common, 0 to 1; 0 where what they name differs.
+def similarity(first: bytes, second: bytes) -> float:
+    """Estimated share of runs of words that two texts have in common, 0 to 1; 0 where numbers or names differ.
 
     The standard error is at most 0.03. Texts of equal words have exactly 1.
     """
-    if one == other:
+    if first == second:
         return 1.0
-    if _kind(one) != _kind(other) or len(one) == _HEAD:
+    if _kind(first) != _kind(second) or len(first) == _HEAD:
         return 0.0
-    return float(_estimates(_bytes(one)[None], _bytes(other))[0])
+    return float(_estimates(_bytes(first)[None], _bytes(second))[0])
 
 
-def fold(signatures: Sequence[bytes], most: int, threshold: float = THRESHOLD) -> list[Group]:
+def fold(signatures: Sequence[bytes], most: int, threshold: float = THRESHOLD) -> list[DuplicateGroup]:
     """Gathers texts, given best first, under the best one that each is near to; at most `most` groups.
 
     A text is compared with the first of each group only, so that all of a group are near to what stands for it. The
@@ -87,16 +87,16 @@ def fold(signatures: Sequence[bytes], most: int, threshold: float = THRESHOLD) -
     groups: list[tuple[int, list[tuple[int, float]]]] = []
     kinds = list(map(_kind, signatures))
     shared = {kind: _Firsts() for kind, count in Counter(kinds).items() if count > 1}
-    for place, (each, kind) in enumerate(zip(signatures, kinds, strict=True)):
-        known = shared.get(kind)
-        group, value = known.nearest(each) if known is not None else (0, 0.0)
+    for place, (signed, kind) in enumerate(zip(signatures, kinds, strict=True)):
+        firsts = shared.get(kind)
+        group, value = firsts.nearest(signed) if firsts is not None else (0, 0.0)
         if value >= threshold and value > 0:
             groups[group][1].append((place, value))
         elif len(groups) < most:
-            if known is not None:
-                known.add(each, len(groups))
+            if firsts is not None:
+                firsts.add(signed, len(groups))
             groups.append((place, []))
-    return [Group(first, tuple(others)) for first, others in groups]
+    return [DuplicateGroup(first, tuple(duplicates)) for first, duplicates in groups]
 
 
 class _Firsts:
@@ -147,7 +147,7 @@ def _sketch(words: Sequence[str]) -> bytes:
 
 
 def _stirred(values: Hashes) -> Hashes:
-    """The same with every bit hanging on all others (the finish of MurmurHash3)."""
+    """The same with every bit depending on all others (the finish of MurmurHash3)."""
     values = (values ^ (values >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     values = (values ^ (values >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
     return np.asarray(values ^ (values >> np.uint64(33)), np.uint64)

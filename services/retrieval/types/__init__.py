@@ -1,1 +1,1 @@
-"""The values that a retrieval engine takes and gives."""
+"""Values that a retrieval engine takes and returns."""

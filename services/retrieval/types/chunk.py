@@ -34,8 +34,8 @@ class TokenIds:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenVectors:
-    """A text's token vectors as `citemesh.models.tokens.token_vectors` packs them, and the digest of what made them."""
+class PackedTokenVectors:
+    """A text's token vectors as `citemesh.models.tokens.token_vectors` packs them, and their model's digest."""
 
     packed: bytes = b""
     digest: str = ""
@@ -43,10 +43,10 @@ class TokenVectors:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A stretch of a document as it is kept; text is exactly the document's text at its place."""
+    """A stretch of a document as it is stored; text is exactly the document's text at its place."""
 
     chunk_id: str
     place: Place
     text: str
     tokens: TokenIds = TokenIds()
-    token_vectors: TokenVectors = TokenVectors()
+    token_vectors: PackedTokenVectors = PackedTokenVectors()

@@ -1,4 +1,4 @@
-"""Documents: what is known of one, one that is ready to be stored, and those that were deleted."""
+"""Documents: what is known of one, a new one that is ready to be stored, and a deletion."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from services.retrieval.types.collection import Embedding
 
 @dataclass(frozen=True, slots=True)
 class DocumentInfo:
-    """What is known of a document, without its text. Content hash and size are of the bytes that were sent."""
+    """What is known of a document, without its text. Content hash and size are of the uploaded bytes."""
 
     document_id: str
     collection: str
@@ -31,7 +31,7 @@ class DocumentInfo:
 
 
 def reference(document_id: str, collection: str) -> DocumentInfo:
-    """A document of which nothing but its name is known."""
+    """A document of which nothing but its id and its collection is known."""
     return DocumentInfo(document_id, collection, "", "", "", "", "", 0, 0, 0, 0, _NEVER)
 
 
@@ -40,9 +40,9 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class NewDocument:
-    """A document ready to be kept: vectors has shape (chunks, dimension) and the order of chunks.
+    """A document ready to be stored: vectors has shape (chunks, dimension) and the order of chunks.
 
-    unreadable: places in chunks of those that the model can't read; their vectors mean nothing and are not kept.
+    unreadable: indexes of chunks that the model can't read; their vectors mean nothing and are not stored.
     """
 
     info: DocumentInfo
@@ -54,8 +54,8 @@ class NewDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Deleted:
-    """Ids that are gone, ids that were not there, and the number of the collection's last change."""
+class Deletion:
+    """Ids that were deleted, ids that were not there, and the number of the collection's last change."""
 
     deleted: tuple[str, ...]
     missing: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""One search: what is asked, and what a result must be."""
+"""One search: its query, and the filter that results must pass."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a result must be; an empty field takes all. A domain with a leading "-" is denied."""
+    """What a result must be; an empty field accepts all. A domain with a leading "-" is denied."""
 
     document_ids: Sequence[str] = ()
     source_types: Sequence[str] = ()
@@ -41,17 +41,17 @@ class Filter:
 
     @property
     def empty(self) -> bool:
-        """Whether it takes everything."""
+        """Whether it accepts everything."""
         return self is EVERYTHING or self == EVERYTHING
 
 
 EVERYTHING = Filter()
-"""The filter that all passes. Nothing writes to it."""
+"""The filter that everything passes. Nothing writes to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One search. vector, of shape (dimension,), and what made it are None for a lexical one; top_k is 1 to 1000."""
+    """One search. vector, of shape (dimension,), and its embedding are None for a lexical one; top_k is 1 to 1000."""
 
     collection: str
     text: str
@@ -64,14 +64,14 @@ class Query:
     with_token_vectors: bool = False
     fusion: Fusion = "min-max"
     dense_weight: float | None = None
-    """Share of the dense part, 0 to 1; None takes the engine's own."""
+    """Share of the dense part, 0 to 1; None takes the engine's default."""
     keep_duplicates: bool = False
     token_vectors_of: int = 0
-    """Chunks, from the best, that are wanted with their token vectors where these are wanted; 0: all."""
+    """Chunks, from the best, whose token vectors are wanted where any are; 0: all."""
     view: View = "full"
     """A reference is a chunk of which nothing is read but its id and its document's, and whose place is NOWHERE."""
 
     @property
     def most_token_vectors(self) -> int:
-        """Chunks, from the best, that are answered with their token vectors."""
+        """Chunks, from the best, that the answer holds with their token vectors."""
         return (self.token_vectors_of or self.top_k) if self.with_token_vectors else 0

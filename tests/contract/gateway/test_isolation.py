@@ -13,10 +13,11 @@ from citemesh.client import Mesh
 from citemesh.client.types import Question, Upload
 from citemesh.errors import PermissionDenied
 from citemesh.kit import call_context
-from citemesh.kit.server import Server, ServiceSpec
+from citemesh.kit.server import Server
 from services.retrieval import main
 from services.retrieval.ingestion.passage_tokens import NoTokenizer
 from services.retrieval.settings import RetrievalSettings
+from services.retrieval.wiring.engine import engine_of
 from tests.contract.gateway.gateway_service import Neighbours, Running, gateway
 from tests.unit.gateway.query import fakes
 
@@ -37,10 +38,8 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
         readers=0,
         drain_s=1,
     )
-    parts = main.Parts(settings, main.engine_of(settings), NoTokenizer())
-    server = Server(
-        ServiceSpec("r", main.registrations(parts, settings), parts.start, parts.stop, parts.healthy), settings
-    )
+    parts = main.RetrievalParts(settings, engine_of(settings), NoTokenizer())
+    server = Server(main.service_of(parts, settings), settings)
     await server.start()
     try:
         async with Mesh({"retrieval": settings.address}) as mesh:

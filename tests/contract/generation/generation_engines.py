@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from citemesh.kit.server import Server
 from citemesh.models.tokens import byte_vocabulary
 from services.generation.engine import GenerationEngine
-from services.generation.engines.fake import FakeEngine, Faults
+from services.generation.engines.fake import FakeGenerationEngine, Faults
 from services.generation.host import Host
 from services.generation.main import service_of
 from services.generation.settings import GenerationSettings
@@ -26,10 +26,10 @@ ALL = [FAKE, VLLM]
 def make_engine(kind: str) -> GenerationEngine:
     """An engine that isn't started; the fake takes its time for each delta, so that it can be left in between."""
     if kind == "fake":
-        return FakeEngine(Faults(delay_s=0.02), max_running=16)
-    from services.generation.engines.vllm_engine import Options, VllmEngine
+        return FakeGenerationEngine(Faults(delay_s=0.02), max_running=16)
+    from services.generation.engines.vllm_engine import VllmEngine, VllmOptions
 
-    return VllmEngine(Options(SMALL, MODELS, max_model_tokens=2048, kv_cache_bytes=1 << 28, max_running=8))
+    return VllmEngine(VllmOptions(SMALL, MODELS, max_model_tokens=2048, kv_cache_bytes=1 << 28, max_running=8))
 
 
 def prompt_of(kind: str, text: str) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from contextlib import aclosing
 import pytest
 
 from citemesh.errors import InvalidInput, Overloaded, Unavailable
-from services.generation.engine import Delta, Finish, GenerationEngine, ModelFacts, Sampling, Work
+from services.generation.engine import AnswerPart, Finish, GenerationEngine, ModelFacts, SamplingOptions, Work
 from tests.contract.generation.generation_engines import ALL, VLLM, make_engine, prompt_of
 
 TEXT = "[1] The sky is blue. 天空是蓝色的 😀🎉。 " * 20
@@ -24,9 +24,9 @@ class Running:
         self.facts = facts
 
     def work(self, text: str = TEXT, priority: int = 0, **sampling: object) -> Work:
-        return Work(prompt_of(self.kind, text), Sampling(**sampling), priority)  # type: ignore[arg-type]  # differ a test
+        return Work(prompt_of(self.kind, text), SamplingOptions(**sampling), priority)  # type: ignore[arg-type]  # differ a test
 
-    async def write(self, work: Work) -> list[Delta]:
+    async def write(self, work: Work) -> list[AnswerPart]:
         async with aclosing(self.engine.generate(work)) as deltas:
             return [delta async for delta in deltas]
 
@@ -45,7 +45,7 @@ async def running(request: pytest.FixtureRequest) -> AsyncIterator[Running]:
     assert not (await engine.state()).healthy
 
 
-def text_of(deltas: list[Delta]) -> str:
+def text_of(deltas: list[AnswerPart]) -> str:
     return "".join(delta.text for delta in deltas)
 
 
@@ -80,7 +80,7 @@ class TestEveryEngine:
             assert "\ufffd" not in delta.text
 
     async def test_text_prompts_work_too(self, running: Running) -> None:
-        deltas = await running.write(Work("Once upon a time", Sampling(max_tokens=8)))
+        deltas = await running.write(Work("Once upon a time", SamplingOptions(max_tokens=8)))
         assert text_of(deltas)
 
     async def test_stop_texts_are_not_answered(self, running: Running) -> None:
@@ -134,7 +134,7 @@ class TestEveryEngine:
         assert (await running.engine.state()).healthy
 
     async def test_an_answer_ends_at_the_longest_sequence(self, running: Running) -> None:
-        work = Work((5,) * (running.facts.max_tokens - 3), Sampling(max_tokens=50))
+        work = Work((5,) * (running.facts.max_tokens - 3), SamplingOptions(max_tokens=50))
         usage = (await running.write(work))[-1].usage
         assert usage is not None
         assert usage.completion_tokens <= 3
@@ -184,7 +184,9 @@ class TestVllm:
         pretty = json.dumps({"names": ["Ada", "Bo"]}, indent=4)
         names = {"type": "array", "items": {"type": "string", "maxLength": 20}, "minItems": 2, "maxItems": 3}
         schema = json.dumps({"type": "object", "properties": {"names": names}, "required": ["names"]})
-        asked = Work(f"Names as JSON:\n{pretty}\nOther names as JSON:\n", Sampling(max_tokens=120, json_schema=schema))
+        asked = Work(
+            f"Names as JSON:\n{pretty}\nOther names as JSON:\n", SamplingOptions(max_tokens=120, json_schema=schema)
+        )
         text = text_of(await running.write(asked))
         assert len(json.loads(text)["names"]) in (2, 3)
         assert "\n" not in text and "  " not in text

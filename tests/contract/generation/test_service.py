@@ -20,7 +20,7 @@ from citemesh.errors import DeadlineExceeded, InvalidInput, NotFound, Overloaded
 from citemesh.kit import call_context
 from citemesh.kit.server import serve
 from services.generation.engine import Work
-from services.generation.engines.fake import FakeEngine, Faults
+from services.generation.engines.fake import FakeGenerationEngine, Faults
 from services.generation.host import Host
 from services.generation.main import SERVICE, service_of
 from services.generation.settings import GenerationSettings
@@ -118,7 +118,7 @@ class TestEveryEngine:
 
 
 def fake_host(places: int = 64, **faults: Any) -> Host:
-    return Host(FakeEngine(Faults(**faults)), places)
+    return Host(FakeGenerationEngine(Faults(**faults)), places)
 
 
 async def test_too_many_are_refused_at_once_with_a_delay(tmp_path: Path) -> None:

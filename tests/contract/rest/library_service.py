@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from citemesh.client import Mesh
-from citemesh.kit.server import Server, ServiceSpec
+from citemesh.kit.server import Server
 from services.retrieval import main
 from services.retrieval.ingestion.passage_tokens import NoTokenizer
 from services.retrieval.settings import RetrievalSettings
+from services.retrieval.wiring.engine import engine_of
 from tests.contract.gateway.gateway_service import Neighbours, Running, gateway
 from tests.unit.gateway.query import fakes
 
@@ -20,8 +21,8 @@ async def library(folder: Path, **settings: Any) -> AsyncIterator[Running]:
     chosen = RetrievalSettings(
         listen=f"unix:{folder}/r.sock", state_dir=folder, engine="fake", embedding_engine="fake", readers=0, drain_s=1
     )
-    parts = main.Parts(chosen, main.engine_of(chosen), NoTokenizer())
-    service = ServiceSpec("retrieval", main.registrations(parts, chosen), parts.start, parts.stop, parts.healthy)
+    parts = main.RetrievalParts(chosen, engine_of(chosen), NoTokenizer())
+    service = main.service_of(parts, chosen)
     server = Server(service, chosen)
     await server.start()
     try:

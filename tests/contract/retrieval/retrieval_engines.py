@@ -22,7 +22,7 @@ from services.retrieval.ingestion.chunk.chunker import ChunkSize
 from services.retrieval.ingestion.describe import chunks_of, described
 from services.retrieval.ingestion.read.document import read
 from services.retrieval.ingestion.upload import Header, Upload
-from services.retrieval.types.chunk import TokenIds, TokenVectors
+from services.retrieval.types.chunk import PackedTokenVectors, TokenIds
 from services.retrieval.types.collection import Embedding
 from services.retrieval.types.document import NewDocument
 from services.retrieval.types.query import Filter, Mode, Query
@@ -88,7 +88,7 @@ def new_document(
     title: str = "",
     embedding: Embedding = EMBEDDING,
     tokens: TokenIds | None = None,
-    token_vectors: TokenVectors | None = None,
+    token_vectors: PackedTokenVectors | None = None,
     table_id: str = "",
     unreadable: Iterable[int] = (),
 ) -> NewDocument:
@@ -139,9 +139,9 @@ def query_for(
 
 def ids_of(results: Results) -> list[str]:
     """Documents of results, each once, best first."""
-    return list(dict.fromkeys(found.document.document_id for found in results.found))
+    return list(dict.fromkeys(found.document.document_id for found in results.chunks))
 
 
 def after(results: Results, at: datetime) -> Sequence[bool]:
     """Whether each result was published since."""
-    return [(found.document.published_at or at) >= at for found in results.found]
+    return [(found.document.published_at or at) >= at for found in results.chunks]

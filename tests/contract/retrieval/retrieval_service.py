@@ -14,10 +14,13 @@ from citemesh.client.types import IngestProgress, Upload
 from citemesh.errors import (
     Unavailable,
 )
-from citemesh.kit.server import Server, ServiceSpec
+from citemesh.kit.server import Server
 from services.retrieval import main
+from services.retrieval.main import MakeEncoder
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.types.chunk import TokenIds
+from services.retrieval.wiring.embedding import encoder_of
+from services.retrieval.wiring.engine import engine_of
 
 GUIDE = """---
 title: Tea house guide
@@ -61,7 +64,7 @@ class WordTokenizer:
 class Service:
     """A running service and what a test needs of it."""
 
-    def __init__(self, settings: RetrievalSettings, parts: main.Parts, tokenizer: WordTokenizer) -> None:
+    def __init__(self, settings: RetrievalSettings, parts: main.RetrievalParts, tokenizer: WordTokenizer) -> None:
         self.settings = settings
         self.parts = parts
         self.tokenizer = tokenizer
@@ -82,11 +85,10 @@ class Service:
 
 
 @asynccontextmanager
-async def serving(settings: RetrievalSettings) -> AsyncIterator[Service]:
+async def serving(settings: RetrievalSettings, make_encoder: MakeEncoder = encoder_of) -> AsyncIterator[Service]:
     tokenizer = WordTokenizer()
-    parts = main.Parts(settings, main.engine_of(settings), tokenizer)
-    service_name = ServiceSpec("retrieval", main.registrations(parts, settings), parts.start, parts.stop, parts.healthy)
-    server = Server(service_name, settings)
+    parts = main.RetrievalParts(settings, engine_of(settings), tokenizer, make_encoder=make_encoder)
+    server = Server(main.service_of(parts, settings), settings)
     service = Service(settings, parts, tokenizer)
     try:
         await server.start()

@@ -29,11 +29,11 @@ def encoder(request: pytest.FixtureRequest) -> Iterator[Encoder]:
     if request.param == "fake":
         yield FakeEncoder()
     elif request.param == "openai":
-        from services.retrieval.embedding.endpoint import Address
+        from services.retrieval.embedding.endpoint import EndpointAddress
         from services.retrieval.embedding.openai_encoder import OpenAiEncoder
 
         with standin() as server:
-            yield OpenAiEncoder(Address(server.base, "m", DIMENSION))
+            yield OpenAiEncoder(EndpointAddress(server.base, "m", DIMENSION))
     else:
         yield real(request.param)
 

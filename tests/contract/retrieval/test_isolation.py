@@ -27,10 +27,11 @@ from citemesh.client import Mesh
 from citemesh.client.types import Search, Upload
 from citemesh.errors import InvalidInput, PermissionDenied, PreconditionFailed
 from citemesh.kit import call_context
-from citemesh.kit.server import Server, ServiceSpec
+from citemesh.kit.server import Server
 from services.retrieval import main
 from services.retrieval.ingestion.passage_tokens import NoTokenizer
 from services.retrieval.settings import RetrievalSettings
+from services.retrieval.wiring.engine import engine_of
 
 SECRET = "the vault opens with marigold"
 MINE = (("x-citemesh-collections", "mine,team-*"),)
@@ -60,10 +61,8 @@ async def running(folder: Path, shard: int | None = None) -> AsyncIterator[str]:
         drain_s=1,
         shard=shard,
     )
-    parts = main.Parts(settings, main.engine_of(settings), NoTokenizer())
-    server = Server(
-        ServiceSpec("r", main.registrations(parts, settings), parts.start, parts.stop, parts.healthy), settings
-    )
+    parts = main.RetrievalParts(settings, engine_of(settings), NoTokenizer())
+    server = Server(main.service_of(parts, settings), settings)
     await server.start()
     try:
         yield settings.address

@@ -25,6 +25,7 @@ from citemesh.errors import (
 from citemesh.kit.server import Registration, Server, ServiceSpec
 from services.retrieval import main
 from services.retrieval.embedding.fake import FakeEncoder
+from services.retrieval.wiring.engine import engine_of
 from tests.contract.retrieval.retrieval_service import (
     GUIDE,
     Service,
@@ -138,12 +139,11 @@ async def test_everything_is_there_after_a_restart(tmp_path: Path) -> None:
         assert (await service.last(note("guide.md", GUIDE)))["guide.md"].state == "unchanged"
 
 
-async def test_a_store_of_another_model_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_store_of_another_model_is_refused_by_name(tmp_path: Path) -> None:
     settings = settings_for("durable", tmp_path)
     async with serving(settings) as service:
         await service.last(note("a", "About apples."))
-    monkeypatch.setattr(main, "encoder_of", lambda _: FakeEncoder(32, "newer"))
-    async with serving(settings) as service:
+    async with serving(settings, lambda _: FakeEncoder(32, "newer")) as service:
         with pytest.raises(PreconditionFailed, match=r"fake .64 dimensions.*newer"):
             await service.mesh.retrieval.search("apples")
         assert (await service.mesh.retrieval.search("apples", mode="lexical"))[0].text == "About apples."
@@ -154,7 +154,7 @@ async def test_a_store_of_another_model_is_refused_by_name(tmp_path: Path, monke
 
 async def test_health_waits_for_the_store_and_the_model(tmp_path: Path) -> None:
     settings = settings_for("fake", tmp_path)
-    parts = main.Parts(settings, main.engine_of(settings), WordTokenizer())
+    parts = main.RetrievalParts(settings, engine_of(settings), WordTokenizer())
     go_on = asyncio.Event()
 
     async def start() -> None:

@@ -8,10 +8,9 @@ import pytest
 from citemesh.client.types import Candidate, Passage, Search
 from citemesh.errors import InvalidInput
 from citemesh.models.tokens.token_vectors import unpack
-from services.retrieval import main
 from services.retrieval.convert import passages
 from services.retrieval.embedding.fake import FakeEncoder
-from services.retrieval.types.chunk import Chunk, Place, TokenVectors
+from services.retrieval.types.chunk import Chunk, PackedTokenVectors, Place
 from services.retrieval.types.results import FoundChunk, Results
 from tests.contract.retrieval.retrieval_engines import new_document
 from tests.contract.retrieval.retrieval_service import Service, note, serving, settings_for
@@ -59,21 +58,19 @@ async def test_none_are_stored_where_a_setting_says_so(tmp_path: Path) -> None:
 
 def test_an_answers_bytes_are_bounded() -> None:
     document = new_document("x", "d").info
-    chunk = Chunk("c", Place(0, 1), "x", token_vectors=TokenVectors(b"v" * 100, "digest"))
+    chunk = Chunk("c", Place(0, 1), "x", token_vectors=PackedTokenVectors(b"v" * 100, "digest"))
     results = Results(tuple(FoundChunk(chunk, document, 1.0, None, None) for _ in range(5)), 1)
     lengths = [len(it.token_vectors) for it in passages.results(results, 250).passages]
     assert lengths == [100, 100, 0, 0, 0]
     assert [it.token_vectors_digest for it in passages.results(results, 250).passages][2] == ""
-    large = Chunk("c", Place(0, 1), "x", token_vectors=TokenVectors(b"v" * (1 << 20), "digest"))
+    large = Chunk("c", Place(0, 1), "x", token_vectors=PackedTokenVectors(b"v" * (1 << 20), "digest"))
     many = [Results((FoundChunk(large, document, 1.0, None, None),) * 4, 1)] * 64
     assert passages.all_results(many).ByteSize() < 12 << 20
 
 
-async def test_what_the_model_cannot_read_is_found_by_its_words_and_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(main, "encoder_of", lambda _: FakeEncoder(unreadable="绿茶用八十度的水"))
-    async with serving(settings_for("durable", tmp_path)) as service:
+async def test_what_the_model_cannot_read_is_found_by_its_words_and_said(tmp_path: Path) -> None:
+    unreadable = "绿茶用八十度的水"
+    async with serving(settings_for("durable", tmp_path), lambda _: FakeEncoder(unreadable=unreadable)) as service:
         report = (await service.last(note("guide", "绿茶用八十度的水")))["guide"]
         assert report.state == "committed"
         assert any("can't be read" in it or "can't read" in it for it in report.notices), report.notices

@@ -5,7 +5,7 @@ import pytest
 from citemesh.api.generation.v1 import generation_service_pb2 as pb
 from citemesh.errors import InvalidInput, NotFound, PreconditionFailed
 from services.generation import convert
-from services.generation.engine import Delta, Finish, ModelFacts, Sampling, State, Usage, Work
+from services.generation.engine import AnswerPart, EngineState, Finish, ModelFacts, SamplingOptions, TokenUsage, Work
 
 FACTS = ModelFacts("model", 100, "d" * 64, "fake")
 TOKENS = pb.TokenPrompt(ids=[1, 2, 3])
@@ -16,13 +16,13 @@ def work(**fields: object) -> Work:
 
 
 def test_zeros_take_the_defaults() -> None:
-    assert work(tokens=TOKENS) == Work((1, 2, 3), Sampling(max_tokens=512), 1)
+    assert work(tokens=TOKENS) == Work((1, 2, 3), SamplingOptions(max_tokens=512), 1)
     assert work(text="hi", model="model").prompt == "hi"
 
 
 def test_values_are_passed_on() -> None:
     sampling = pb.Sampling(temperature=0.5, top_p=0.25, max_tokens=7, stop=["x", "。"], seed=0, repetition_penalty=1.5)
-    assert work(tokens=TOKENS, sampling=sampling).sampling == Sampling(0.5, 0.25, 7, ("x", "。"), 0, 1.5)
+    assert work(tokens=TOKENS, sampling=sampling).sampling == SamplingOptions(0.5, 0.25, 7, ("x", "。"), 0, 1.5)
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,9 @@ def test_the_model_and_its_tokenizer_must_be_the_loaded_ones() -> None:
 
 
 def test_answers_carry_finish_and_usage_at_their_end() -> None:
-    assert convert.response(Delta("a", (1,))) == pb.GenerateResponse(text="a", token_ids=[1])
-    last = convert.response(Delta("", (), Finish.LENGTH, Usage(3, 2, 1)))
+    assert convert.response(AnswerPart("a", (1,))) == pb.GenerateResponse(text="a", token_ids=[1])
+    last = convert.response(AnswerPart("", (), Finish.LENGTH, TokenUsage(3, 2, 1)))
     assert last.finish_reason == pb.FINISH_REASON_LENGTH
     assert (last.usage.prompt_tokens, last.usage.completion_tokens, last.usage.cached_tokens) == (3, 2, 1)
-    info = convert.model(FACTS, State(True, 2, 1))
+    info = convert.model(FACTS, EngineState(True, 2, 1))
     assert (info.engine, info.running_requests, info.waiting_requests) == ("fake", 2, 1)

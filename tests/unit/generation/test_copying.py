@@ -23,7 +23,7 @@ def test_chinese_questions_find_chinese_sentences() -> None:
 
 
 def test_every_quoted_sentence_stands_in_its_source() -> None:
-    for quote in (copying.best((n, text), "grass") for n, text in copying.SOURCE.findall(PROMPT)):
+    for quote in (copying.best_quote((n, text), "grass") for n, text in copying.SOURCE.findall(PROMPT)):
         assert quote is None or quote.sentence in PROMPT
 
 

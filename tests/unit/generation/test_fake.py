@@ -7,19 +7,19 @@ import pytest
 
 from citemesh.errors import InvalidInput, Overloaded, Unavailable
 from citemesh.models.tokens import byte_vocabulary as vocabulary
-from services.generation.engine import Delta, Finish, Sampling, Work
-from services.generation.engines.fake import FakeEngine, Faults, cut
+from services.generation.engine import AnswerPart, Finish, SamplingOptions, Work
+from services.generation.engines.fake import FakeGenerationEngine, Faults, cut
 
 TEXT = "[1] 天空是蓝色的，草是绿色的 😀。\n[2] The sky is blue and grass is green."
 
 
-async def started(faults: Faults | None = None, max_running: int = 4) -> FakeEngine:
-    engine = FakeEngine(faults or Faults(), max_running)
+async def started(faults: Faults | None = None, max_running: int = 4) -> FakeGenerationEngine:
+    engine = FakeGenerationEngine(faults or Faults(), max_running)
     await engine.start()
     return engine
 
 
-async def written(engine: FakeEngine, work: Work) -> list[Delta]:
+async def written(engine: FakeGenerationEngine, work: Work) -> list[AnswerPart]:
     async with aclosing(engine.generate(work)) as deltas:
         return [delta async for delta in deltas]
 
@@ -36,7 +36,7 @@ async def test_ids_are_the_bytes_of_the_text() -> None:
 
 @pytest.mark.parametrize("limit", range(1, 40))
 async def test_no_limit_cuts_a_character(limit: int) -> None:
-    deltas = await written(await started(), Work(TEXT, Sampling(max_tokens=limit)))
+    deltas = await written(await started(), Work(TEXT, SamplingOptions(max_tokens=limit)))
     text = "".join(delta.text for delta in deltas)
     assert "\ufffd" not in text
     assert limit - 4 < len(text.encode()) <= limit
@@ -44,7 +44,7 @@ async def test_no_limit_cuts_a_character(limit: int) -> None:
 
 
 async def test_stop_texts_end_it_and_are_not_answered() -> None:
-    deltas = await written(await started(), Work(TEXT, Sampling(stop=("色", "sky"))))
+    deltas = await written(await started(), Work(TEXT, SamplingOptions(stop=("色", "sky"))))
     assert "".join(delta.text for delta in deltas).endswith("蓝")
     assert deltas[-1].finish is Finish.STOP
 

@@ -7,7 +7,7 @@ from contextlib import aclosing
 import pytest
 
 from citemesh.errors import DeadlineExceeded, Overloaded, Unavailable
-from services.generation.engine import Delta, ModelFacts, State, Work
+from services.generation.engine import AnswerPart, EngineState, ModelFacts, Work
 from services.generation.host import LOOK_EVERY_S, Host
 
 
@@ -24,14 +24,14 @@ class Silent:
     async def stop(self) -> None:
         self.alive = False
 
-    async def state(self) -> State:
-        return State(self.alive)
+    async def state(self) -> EngineState:
+        return EngineState(self.alive)
 
-    async def generate(self, work: Work) -> AsyncGenerator[Delta, None]:
+    async def generate(self, work: Work) -> AsyncGenerator[AnswerPart, None]:
         self.asked += 1
         try:
             await asyncio.Event().wait()
-            yield Delta("")
+            yield AnswerPart("")
         finally:
             self.left += 1
 

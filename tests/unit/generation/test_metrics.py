@@ -9,9 +9,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from citemesh.errors import Unavailable
 from services.generation import metrics
-from services.generation.engine import Delta, Finish, Usage
+from services.generation.engine import AnswerPart, Finish, TokenUsage
 
-ANSWER = [Delta("a", (1,)), Delta("b", (2, 3)), Delta("", (), Finish.STOP, Usage(5, 3, 2))]
+ANSWER = [AnswerPart("a", (1,)), AnswerPart("b", (2, 3)), AnswerPart("", (), Finish.STOP, TokenUsage(5, 3, 2))]
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ class Answer:
         self.closed = False
         self._fault = fault
 
-    async def deltas(self) -> AsyncGenerator[Delta, None]:
+    async def deltas(self) -> AsyncGenerator[AnswerPart, None]:
         try:
             for delta in ANSWER:
                 yield delta
@@ -39,7 +39,7 @@ class Answer:
 
 
 async def test_the_span_tells_what_was_used(spans: InMemorySpanExporter) -> None:
-    seen = [delta async for delta in metrics.watched(Answer().deltas(), "m", 1)]
+    seen = [delta async for delta in metrics.measured(Answer().deltas(), "m", 1)]
     assert seen == ANSWER
     (span,) = spans.get_finished_spans()
     assert span.attributes is not None
@@ -51,7 +51,7 @@ async def test_the_span_tells_what_was_used(spans: InMemorySpanExporter) -> None
 
 async def test_closing_early_closes_the_answer(spans: InMemorySpanExporter) -> None:
     answer = Answer()
-    watched = metrics.watched(answer.deltas(), "m", 0)
+    watched = metrics.measured(answer.deltas(), "m", 0)
     await anext(watched)
     await watched.aclose()
     assert answer.closed
@@ -60,7 +60,7 @@ async def test_closing_early_closes_the_answer(spans: InMemorySpanExporter) -> N
 
 async def test_a_fault_passes_and_is_named(spans: InMemorySpanExporter) -> None:
     with pytest.raises(Unavailable):
-        [delta async for delta in metrics.watched(Answer(Unavailable("x")).deltas(), "m", 0)]
+        [delta async for delta in metrics.measured(Answer(Unavailable("x")).deltas(), "m", 0)]
     (span,) = spans.get_finished_spans()
     assert span.attributes is not None
     assert span.attributes["error.type"] == "Unavailable"

@@ -1,6 +1,6 @@
-"""The engine that keeps what it acknowledges: SQLite is the truth, FAISS is derived from it.
+"""The durable engine: SQLite is the truth, FAISS indexes are derived from it.
 
-A change is committed by SQLite first, then followed by the index, then acknowledged. A search takes its numbers from
+SQLite commits a change first, then the index follows, then the change is acknowledged. A search takes its numbers from
 the index and everything else from the store, so that a deleted chunk can't be answered.
 """
 
@@ -13,25 +13,24 @@ from pathlib import Path
 from typing import TypeVar
 
 from citemesh.errors import PreconditionFailed, Unavailable
-from services.retrieval.engines.durable.index.collection_indexes import CollectionIndexes, IndexChange
+from services.retrieval.engines.durable.index.collection_indexes import CollectionIndexes
 from services.retrieval.engines.durable.index.kinds import IndexChoice
 from services.retrieval.engines.durable.index.maintenance import IndexMaintenance
 from services.retrieval.engines.durable.index.search_threads import SearchThreads
 from services.retrieval.engines.durable.search import DurableSearch
-from services.retrieval.engines.durable.store import changes, schema
+from services.retrieval.engines.durable.store import schema
 from services.retrieval.engines.durable.store.backup import copies
 from services.retrieval.engines.durable.store.database import StoreDatabase, Transaction
 from services.retrieval.engines.durable.store.lock import StoreLock
-from services.retrieval.engines.durable.store.tables import chunks, collections, words
+from services.retrieval.engines.durable.store.tables import changes, chunks, collections, words
 from services.retrieval.engines.durable.store.tables import documents as documents_of
-from services.retrieval.engines.durable.store.tables import tokens as tokens_of
-from services.retrieval.engines.durable.store.tables.collections import CollectionRow
 from services.retrieval.engines.durable.store.tables.postings import MOST as MOST_POSTINGS
+from services.retrieval.engines.durable.writes import DurableWrites, fill_tokens
 from services.retrieval.search import near_duplicates
 from services.retrieval.search.fusion import EVEN, Weights
 from services.retrieval.types.chunk import Chunk, TokenIds
 from services.retrieval.types.collection import CollectionInfo, Embedding, StoreCopy
-from services.retrieval.types.document import Deleted, DocumentInfo, NewDocument
+from services.retrieval.types.document import Deletion, DocumentInfo, NewDocument
 from services.retrieval.types.query import Query
 from services.retrieval.types.results import Results
 
@@ -61,6 +60,7 @@ class DurableEngine:
         self._readers = readers
         self._lock = StoreLock(directory / "lock")
         self._indexes = CollectionIndexes(directory, snapshot_after, index or IndexChoice())
+        self._writes = DurableWrites(self._indexes)
         self._maintenance: IndexMaintenance | None = None
         self._index_threads = index_threads
         self._search_threads = SearchThreads(search_threads)
@@ -111,15 +111,7 @@ class DurableEngine:
 
     async def create(self, name: str, embedding: Embedding) -> CollectionInfo:
         """Makes a collection."""
-
-        def work(connection: sqlite3.Connection) -> CollectionInfo:
-            with Transaction(connection):
-                row = collections.create(connection, name, embedding)
-                sequence = changes.begin(connection, row.id)
-            self._indexes.apply(row, IndexChange.of(row), sequence)
-            return collections.info(connection, name)
-
-        return await self._write(work)
+        return await self._write(lambda connection: self._writes.create(connection, name, embedding))
 
     async def collection(self, name: str) -> CollectionInfo:
         """Reads a collection."""
@@ -133,8 +125,7 @@ class DurableEngine:
         """Lists collections."""
 
         def work(connection: sqlite3.Connection) -> tuple[CollectionInfo, ...]:
-            found = collections.page(connection, after, limit)
-            return tuple(self._info(connection, info) for info in found)
+            return tuple(self._info(connection, info) for info in collections.page(connection, after, limit))
 
         return await self._read(work)
 
@@ -144,17 +135,9 @@ class DurableEngine:
 
     async def put_many(self, documents: Sequence[NewDocument]) -> int:
         """Stores or replaces documents."""
-        ready = await asyncio.to_thread(lambda: [chunks.ready(document) for document in documents])
-
-        def work(connection: sqlite3.Connection) -> int:
-            with Transaction(connection):
-                row = collections.find(connection, documents[0].info.collection)
-                made = [_written(connection, row, new) for new in ready]
-                sequence = changes.begin(connection, row.id)
-            self._indexes.apply(row, IndexChange.joined(made), sequence)
-            return sequence
-
-        return await self._write(work)
+        prepared = await asyncio.to_thread(lambda: [chunks.prepared(document) for document in documents])
+        collection = documents[0].info.collection
+        return await self._write(lambda connection: self._writes.put(connection, collection, prepared))
 
     async def document(self, collection: str, document_id: str, with_text: bool = True) -> tuple[DocumentInfo, str]:
         """Reads a document and its text."""
@@ -169,18 +152,10 @@ class DurableEngine:
 
     async def drop(self, name: str) -> int:
         """Deletes a collection."""
-
-        def work(connection: sqlite3.Connection) -> int:
-            with Transaction(connection):
-                row = collections.drop(connection, name)
-                sequence = changes.begin(connection, row.id)
-            self._indexes.forget(row)
-            return sequence
-
-        return await self._write(work)
+        return await self._write(lambda connection: self._writes.drop(connection, name))
 
     async def snapshot(self, collection: str) -> StoreCopy:
-        """Copies what is kept, while it serves; one copy at a time."""
+        """Copies the store while it serves; one copy at a time."""
         database = self._open_database
 
         def work() -> StoreCopy:
@@ -198,19 +173,9 @@ class DurableEngine:
 
         return await self._read(work)
 
-    async def delete(self, collection: str, document_ids: Sequence[str]) -> Deleted:
+    async def delete(self, collection: str, document_ids: Sequence[str]) -> Deletion:
         """Deletes documents."""
-
-        def work(connection: sqlite3.Connection) -> Deleted:
-            with Transaction(connection):
-                row = collections.find(connection, collection)
-                removed = documents_of.remove_all(connection, row.id, document_ids)
-                sequence = changes.begin(connection, row.id) if removed else collections.changed(connection, row)
-            self._indexes.apply(row, IndexChange.of(row, _all(removed)), sequence)
-            missing = tuple(name for name in dict.fromkeys(document_ids) if name not in removed)
-            return Deleted(tuple(removed), missing, sequence)
-
-        return await self._write(work)
+        return await self._write(lambda connection: self._writes.delete(connection, collection, document_ids))
 
     async def search(self, query: Query) -> Results:
         """Finds chunks."""
@@ -226,12 +191,7 @@ class DurableEngine:
 
     async def fill_tokens(self, tokens: Mapping[str, TokenIds]) -> None:
         """Stores token ids."""
-
-        def work(connection: sqlite3.Connection) -> None:
-            with Transaction(connection):
-                tokens_of.fill(connection, tokens)
-
-        await self._write(work)
+        await self._write(lambda connection: fill_tokens(connection, tokens))
 
     def _info(self, connection: sqlite3.Connection, info: CollectionInfo) -> CollectionInfo:
         return replace(info, index=self._indexes.of(collections.find(connection, info.name)).kind)
@@ -261,22 +221,9 @@ class DurableEngine:
         return await self._open_database.write(work)
 
 
-def _written(connection: sqlite3.Connection, row: CollectionRow, new: chunks.Ready) -> IndexChange:
-    """Writes a document in the place of what it replaces; what that changes in the index."""
-    collections.require(row, new.document.embedding)
-    removed = documents_of.make_way(connection, row.id, new.document.info)
-    number = documents_of.insert(connection, row.id, new.document)
-    added, vectors = chunks.insert(connection, row.id, number, new)
-    return IndexChange(added, vectors, removed)
-
-
 def _index_words_anew(connection: sqlite3.Connection) -> None:
     for row in collections.rows(connection):
         schema.drop_lexicon(connection, row.id)
         schema.create_lexicon(connection, row.id)
         words.index_anew(connection, row.id)
     schema.mark_words_current(connection)
-
-
-def _all(removed: Mapping[str, Sequence[int]]) -> list[int]:
-    return [number for numbers in removed.values() for number in numbers]

@@ -1,7 +1,7 @@
 """The engine over Milvus: for collections that outgrow one machine, and for any number of replicas of this service.
 
-Milvus keeps the rows, the vectors and the words; `milvus_store` says how a document is whole without transactions.
-A collection's sequence numbers are kept there too, and rise with the changes of all replicas.
+Milvus stores the rows, the vectors and the words; `MilvusStore` says how a document is whole without transactions.
+A collection's sequence numbers are stored there too, and rise with the changes of all replicas.
 """
 
 import asyncio
@@ -10,23 +10,23 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
-from datetime import UTC, datetime
 from typing import TypeVar
 
 from pymilvus import MilvusClient, MilvusException
 
-from citemesh.errors import AlreadyExists, CiteMeshError, NotFound, NotSupported, PreconditionFailed, Unavailable
-from services.retrieval.engines.milvus import rows, schema
+from citemesh.errors import CiteMeshError, NotSupported, PreconditionFailed, Unavailable
+from services.retrieval.engines.milvus import rows
 from services.retrieval.engines.milvus.client import connect
 from services.retrieval.engines.milvus.filter import key, quoted
-from services.retrieval.engines.milvus.schema import CHUNK_FIELDS, NO_VECTOR, REGISTRY_FIELDS, Names
+from services.retrieval.engines.milvus.registry import MilvusRegistry
+from services.retrieval.engines.milvus.schema import CHUNK_FIELDS, Names
 from services.retrieval.engines.milvus.search import MilvusSearch
 from services.retrieval.engines.milvus.store import MilvusStore
 from services.retrieval.search import near_duplicates
 from services.retrieval.search.fusion import EVEN, Weights
 from services.retrieval.types.chunk import Chunk, TokenIds
 from services.retrieval.types.collection import CollectionInfo, Embedding, StoreCopy, model_mismatch
-from services.retrieval.types.document import Deleted, DocumentInfo, NewDocument
+from services.retrieval.types.document import Deletion, DocumentInfo, NewDocument
 from services.retrieval.types.query import Query
 from services.retrieval.types.results import Results
 
@@ -34,8 +34,6 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 _SWEEP_EVERY_S = 600.0
 _STRIPES = 64
-_COUNT = "count(*)"
-_MOST_COLLECTIONS = 16_000
 _LOST_CONNECTION = 2
 """Code of pymilvus for a server that can't be reached."""
 
@@ -44,7 +42,7 @@ class MilvusEngine:
     """Engine over a Milvus server, or over Milvus Lite where uri is the path of a file.
 
     Args:
-        prefix: what the names of its collections in Milvus begin with.
+        prefix: begins the names of its collections in Milvus.
         timeout_s: for connecting.
     """
 
@@ -68,7 +66,7 @@ class MilvusEngine:
         self._client: MilvusClient | None = None
         self._collections_lock = asyncio.Lock()
         # Two versions of one document, and a table and a document of one id, are put one after the other, so that each
-        # clears away the one before it.
+        # removes the one before it.
         self._document_locks = [asyncio.Lock() for _ in range(_STRIPES)]
         self._sweeping: asyncio.Task[None] | None = None
 
@@ -77,7 +75,8 @@ class MilvusEngine:
         self._client = await self._run(self._connect)
         self._store = MilvusStore(self._client, self._names, self._now)
         self._search = MilvusSearch(self._client, self._names, self._store, *self._ranking)
-        await self._run(self._prepare)
+        self._registry = MilvusRegistry(self._client, self._names, self._store)
+        await self._run(self._registry.prepare)
         self._sweeping = asyncio.create_task(self._sweep())
 
     async def close(self) -> None:
@@ -98,30 +97,31 @@ class MilvusEngine:
     async def create(self, name: str, embedding: Embedding) -> CollectionInfo:
         """Makes a collection."""
         async with self._collections_lock:
-            await self._run(self._create, name, embedding)
+            await self._run(self._registry.create, name, embedding)
         return await self.collection(name)
 
     async def collection(self, name: str) -> CollectionInfo:
         """Reads a collection."""
-        return await self._run(lambda: self._info(self._find(name)))
+        return await self._run(lambda: self._registry.info(self._registry.find(name)))
 
     async def embedding(self, name: str) -> Embedding:
         """Reads what a collection is fixed to."""
-        return await self._run(lambda: rows.embedding_of(self._find(name)["described"])[0])
+        return await self._run(self._registry.embedding, name)
 
     async def collections(self, after: str, limit: int) -> tuple[CollectionInfo, ...]:
         """Lists collections."""
 
         def work() -> tuple[CollectionInfo, ...]:
-            found = sorted((row for row in self._registry() if row["name"] > after), key=lambda row: str(row["name"]))
-            return tuple(self._info(row) for row in found[:limit])
+            listed = [row for row in self._registry.all() if row["name"] > after]
+            listed.sort(key=lambda row: str(row["name"]))
+            return tuple(self._registry.info(row) for row in listed[:limit])
 
         return await self._run(work)
 
     async def drop(self, name: str) -> int:
-        """Deletes a collection: nobody finds it from the first step on, whatever becomes of the rest."""
+        """Deletes a collection. Nobody finds it from the first step on, also where the others fail."""
         async with self._collections_lock:
-            return await self._run(self._drop, name)
+            return await self._run(self._registry.drop, name)
 
     async def put(self, document: NewDocument) -> int:
         """Stores or replaces a document."""
@@ -130,38 +130,37 @@ class MilvusEngine:
     async def put_many(self, documents: Sequence[NewDocument]) -> int:
         """Stores or replaces documents."""
         name = documents[0].info.collection
-        async with AsyncExitStack() as held:
+        async with AsyncExitStack() as locks:
             for stripe in _stripes(documents):
-                await held.enter_async_context(self._document_locks[stripe])
+                await locks.enter_async_context(self._document_locks[stripe])
             for embedding in {document.embedding for document in documents}:
-                await self._run(self._require, name, embedding)
+                await self._run(self._registry.require, name, embedding)
             return await self._run(self._store.put_many, documents)
 
     async def document(self, collection: str, document_id: str, with_text: bool = True) -> tuple[DocumentInfo, str]:
         """Reads a document and its text."""
-        await self._run(self._find, collection)
+        await self._run(self._registry.find, collection)
         return await self._run(self._store.document, collection, document_id, with_text)
 
     async def documents(self, collection: str, after: str, limit: int, table_id: str = "") -> tuple[DocumentInfo, ...]:
         """Lists documents."""
-        await self._run(self._find, collection)
+        await self._run(self._registry.find, collection)
         return await self._run(self._store.documents, collection, after, limit, table_id)
 
-    async def delete(self, collection: str, document_ids: Sequence[str]) -> Deleted:
+    async def delete(self, collection: str, document_ids: Sequence[str]) -> Deletion:
         """Deletes documents."""
-        await self._run(self._find, collection)
+        await self._run(self._registry.find, collection)
         return await self._run(self._store.delete, collection, document_ids)
 
     async def search(self, query: Query) -> Results:
         """Finds chunks."""
 
         def work() -> Results:
-            row = self._find(query.collection)
-            kept = rows.embedding_of(row["described"])[0]
-            if query.mode != "lexical" and query.embedding is not None and query.embedding != kept:
-                raise model_mismatch(query.collection, kept, query.embedding)
+            fixed = self._registry.embedding(query.collection)
+            if query.mode != "lexical" and query.embedding is not None and query.embedding != fixed:
+                raise model_mismatch(query.collection, fixed, query.embedding)
             sequence = self._store.last_change(query.collection)
-            return self._search.run(query, *self._counts(query.collection), sequence)
+            return self._search.run(query, *self._registry.counts(query.collection), sequence)
 
         return await self._run(work)
 
@@ -173,25 +172,25 @@ class MilvusEngine:
         """Chunks that lack token ids of a tokenizer."""
 
         def work() -> tuple[Chunk, ...]:
-            found: list[Chunk] = []
-            for row in self._registry():
-                if len(found) < limit:
+            chunks: list[Chunk] = []
+            for row in self._registry.all():
+                if len(chunks) < limit:
                     lacking = self._milvus.query(
                         self._names.chunks(row["name"]), filter=f"tokens_digest != {quoted([_hex(digest)])}",
-                        limit=limit - len(found), output_fields=list(CHUNK_FIELDS),
+                        limit=limit - len(chunks), output_fields=list(CHUNK_FIELDS),
                     )  # fmt: skip
-                    found += map(rows.chunk_of, lacking)
-            return tuple(found)
+                    chunks += map(rows.chunk_of, lacking)
+            return tuple(chunks)
 
         return await self._run(work)
 
     async def fill_tokens(self, tokens: Mapping[str, TokenIds]) -> None:
         """Stores token ids."""
-        for row in await self._run(self._registry):
+        for row in await self._run(self._registry.all):
             await self._run(self._fill, row["name"], tokens)
 
     async def snapshot(self, collection: str) -> StoreCopy:
-        """Milvus has its own."""
+        """Is left to Milvus. Raises NotSupported."""
         raise NotSupported("a snapshot of a store in Milvus", "back Milvus up with its own tool, milvus-backup")
 
     @property
@@ -201,7 +200,7 @@ class MilvusEngine:
         return self._client
 
     async def _run(self, work: Callable[..., T], *arguments: object) -> T:
-        """Blocking work in a thread, with Milvus's errors as ours."""
+        """Runs blocking work in a thread and translates Milvus's errors."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: work(*arguments))
         except MilvusException as error:
@@ -212,102 +211,31 @@ class MilvusEngine:
     def _connect(self) -> MilvusClient:
         return connect(self._uri, self._token, self._timeout_s)
 
-    def _prepare(self) -> None:
-        schema.make_shared(self._milvus, self._names)
-        for name in (self._names.registry, self._names.changes, self._names.intents):
-            self._milvus.load_collection(name)
-        for row in self._registry():
-            for name in self._names.of(row["name"]):
-                self._milvus.load_collection(name)
-
     async def _sweep(self) -> None:
-        """Now and then clears away what changes left behind that never ended, of this process or another."""
+        """Removes what unfinished changes of any process left behind, every ten minutes."""
         while True:
             try:
                 if left := await self._run(self._store.sweep):
-                    log.warning("%d changes that never ended were cleared away", left)
+                    log.warning("what %d unfinished changes left behind was removed", left)
             except (MilvusException, CiteMeshError):
-                log.exception("what changes left behind could not be cleared away; it is tried again")
+                log.exception("what unfinished changes left behind could not be removed; it is tried again later")
             await asyncio.sleep(_SWEEP_EVERY_S)
 
-    def _registry(self, state: str = "kept") -> list[rows.Row]:
-        answer = self._milvus.query(
-            self._names.registry, filter=f'state == "{state}"', limit=_MOST_COLLECTIONS,
-            output_fields=list(REGISTRY_FIELDS),
-        )  # fmt: skip
-        return list(answer)
-
-    def _state(self, name: str) -> rows.Row | None:
-        found = self._milvus.query(
-            self._names.registry, filter=f'id == "{key(name)}"', output_fields=list(REGISTRY_FIELDS)
-        )
-        return found[0] if found else None
-
-    def _find(self, name: str) -> rows.Row:
-        row = self._state(name)
-        if row is None or row["state"] != "kept":
-            names = ", ".join(sorted(row["name"] for row in self._registry()))
-            raise NotFound("collection", name, f"there are: {names}" if names else "create one first")
-        return row
-
-    def _require(self, name: str, embedding: Embedding) -> None:
-        kept = rows.embedding_of(self._find(name)["described"])[0]
-        if kept != embedding:
-            raise model_mismatch(name, kept, embedding)
-
-    def _create(self, name: str, embedding: Embedding) -> None:
-        row = self._state(name)
-        if row is not None and row["state"] == "kept":
-            raise AlreadyExists("collection", name)
-        # A removal that never ended is ended first; a creation that never ended left nothing but empty services.
-        if row is not None or not schema.fits(self._milvus, self._names, name, embedding.dimension):
-            schema.drop(self._milvus, self._names, name)
-        schema.make(self._milvus, self._names, name, embedding.dimension)
-        described = rows.embedding_text(embedding, datetime.now(UTC), name)
-        self._store.changed(name)
-        self._register(name, described, "kept")
-
-    def _drop(self, name: str) -> int:
-        row = self._find(name)
-        self._register(name, row["described"], "going")
-        number = self._store.changed(name)
-        schema.drop(self._milvus, self._names, name)
-        self._milvus.delete(self._names.registry, filter=f'id == "{key(name)}"')
-        return number
-
-    def _register(self, name: str, described: str, state: str) -> None:
-        row = {"id": key(name), "name": name, "described": described, "state": state, "vector": NO_VECTOR}
-        self._milvus.upsert(self._names.registry, [row])
-
-    def _info(self, row: rows.Row) -> CollectionInfo:
-        name = row["name"]
-        embedding, created_at = rows.embedding_of(row["described"])
-        documents = self._count(self._names.documents(name), "")
-        chunks, unreadable = self._counts(name)
-        return CollectionInfo(name, embedding, documents, chunks, created_at, unreadable, "milvus")
-
-    def _counts(self, name: str) -> tuple[int, int]:
-        chunks = self._names.chunks(name)
-        return self._count(chunks, ""), self._count(chunks, "readable == false")
-
-    def _count(self, name: str, expression: str) -> int:
-        return int(self._milvus.query(name, filter=expression, output_fields=[_COUNT])[0][_COUNT])
-
     def _fill(self, name: str, tokens: Mapping[str, TokenIds]) -> None:
-        held = {_hex(chunk_id): ids for chunk_id, ids in tokens.items()}
+        ids_by_chunk = {_hex(chunk_id): ids for chunk_id, ids in tokens.items()}
         answer = self._milvus.query(
-            self._names.chunks(name), filter=f"chunk_id in [{quoted(held)}]", output_fields=["id", "chunk_id"]
+            self._names.chunks(name), filter=f"chunk_id in [{quoted(ids_by_chunk)}]", output_fields=["id", "chunk_id"]
         )
-        found = [{"id": row["id"]} | rows.token_fields(held[row["chunk_id"]]) for row in answer]
-        if found:
-            self._milvus.upsert(self._names.chunks(name), found, partial_update=True)
+        updates = [{"id": row["id"]} | rows.token_fields(ids_by_chunk[row["chunk_id"]]) for row in answer]
+        if updates:
+            self._milvus.upsert(self._names.chunks(name), updates, partial_update=True)
 
 
 def _stripes(documents: Sequence[NewDocument]) -> list[int]:
-    """Places of the locks of documents and of their tables, in the one order in which they are taken."""
+    """Indexes of the locks of documents and of their tables, in the one order in which they are taken."""
     infos = [document.info for document in documents]
     ids = {(info.collection, id_) for info in infos for id_ in (info.document_id, info.table_id) if id_}
-    return sorted({int(key(*both)[:8], 16) % _STRIPES for both in ids})
+    return sorted({int(key(*pair)[:8], 16) % _STRIPES for pair in ids})
 
 
 def _hex(text: str) -> str:

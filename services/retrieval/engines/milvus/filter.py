@@ -1,7 +1,7 @@
-"""Filters as Milvus expressions. What a caller wrote never stands in one: only hashes, hex digits and numbers do.
+"""Filters as Milvus expressions. They hold no text of a caller, only hashes, hex digits and numbers.
 
-A chunk carries its document's tags (hashes of what it may be chosen by), date, numbers and texts. An expression may
-take more than the filter does, never less: the engine asks `passes` for the last word on what comes back.
+A chunk carries its document's tags (hashes of values that a filter may name), date, numbers and texts. An expression
+may let more pass than the filter, never less: the engine checks the result with `passes`.
 """
 
 import hashlib
@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from services.retrieval.search.domains import domain, suffix
-from services.retrieval.search.numbers import number_of
+from services.retrieval.search.filter_values import domain, number_of, suffix
 from services.retrieval.types.document import DocumentInfo
 from services.retrieval.types.query import Condition, Filter
 
@@ -28,11 +27,11 @@ def key(*parts: str) -> str:
 
 
 def tags(info: DocumentInfo) -> list[str]:
-    """Everything by which a chunk of a document is chosen for being one of some values."""
-    found = [key("id", info.document_id), key("type", info.source_type), key("language", info.language)]
-    found += [key("domain", name) for name in _suffixes(domain(info.uri))]
-    found += [key("metadata", name, value) for name, value in info.metadata.items()]
-    return found[:MAX_TAGS]
+    """Hashes of the document's values that a filter may name."""
+    hashes = [key("id", info.document_id), key("type", info.source_type), key("language", info.language)]
+    hashes += [key("domain", name) for name in _suffixes(domain(info.uri))]
+    hashes += [key("metadata", name, value) for name, value in info.metadata.items()]
+    return hashes[:MAX_TAGS]
 
 
 def numbers(info: DocumentInfo) -> dict[str, float]:
@@ -47,23 +46,23 @@ def texts(info: DocumentInfo) -> dict[str, str]:
 
 
 def microseconds(at: datetime | None) -> int | None:
-    """A date as Milvus keeps it."""
+    """A date as Milvus stores it."""
     return None if at is None else round(at.astimezone(UTC).timestamp() * 1_000_000)
 
 
-def expression(chosen: Filter) -> str:
-    """What a chunk must be; empty where all pass."""
+def expression(document_filter: Filter) -> str:
+    """The expression that a chunk must fulfil; empty where all pass."""
     parts = [
-        _any("id", chosen.document_ids),
-        _any("type", chosen.source_types),
-        _any("language", chosen.languages),
-        _any("domain", [suffix(name) for name in chosen.domains if not name.startswith("-")]),
+        _any("id", document_filter.document_ids),
+        _any("type", document_filter.source_types),
+        _any("language", document_filter.languages),
+        _any("domain", [suffix(name) for name in document_filter.domains if not name.startswith("-")]),
     ]
-    if denied := [suffix(name[1:]) for name in chosen.domains if name.startswith("-")]:
+    if denied := [suffix(name[1:]) for name in document_filter.domains if name.startswith("-")]:
         parts.append(f"not {_any('domain', denied)}")
-    parts += [_listed([key("metadata", *pair)]) for pair in chosen.metadata.items()]
-    parts += [_condition(condition) for condition in chosen.conditions]
-    parts += _dates(chosen)
+    parts += [_listed([key("metadata", *pair)]) for pair in document_filter.metadata.items()]
+    parts += [_condition(condition) for condition in document_filter.conditions]
+    parts += _dates(document_filter)
     return " and ".join(f"({part})" for part in parts if part)
 
 
@@ -77,7 +76,7 @@ def _listed(hashes: Iterable[str]) -> str:
 
 def quoted(hashes: Iterable[str]) -> str:
     """Hashes as a list in an expression."""
-    return ", ".join(f'"{one}"' for one in hashes)
+    return ", ".join(f'"{digest}"' for digest in hashes)
 
 
 def _condition(condition: Condition) -> str:
@@ -87,7 +86,7 @@ def _condition(condition: Condition) -> str:
         return _within("numbers", condition.key, [None if n is None else repr(float(n)) for n in condition.numbers])
     first, last = condition.texts or (None, None)
     low = None if first is None else f'"{_hex(first)}"'
-    # What begins like the upper bound may be below it: the last word is `passes`'.
+    # What begins like the upper bound may be below it: `passes` decides.
     high = None if last is None else f'"{_hex(last)}g"'
     return _within("texts", condition.key, [low, high])
 
@@ -98,11 +97,11 @@ def _within(field: str, name: str, bounds: Sequence[str | None]) -> str:
     return " and ".join(f"{place} {sign} {bound}" for sign, bound in ((">=", low), ("<=", high)) if bound is not None)
 
 
-def _dates(chosen: Filter) -> list[str]:
-    after, before = microseconds(chosen.published_after), microseconds(chosen.published_before)
-    found = [] if after is None and before is None else ["published is not null"]
-    found += [f"published >= {after}"] if after is not None else []
-    return found + ([f"published < {before}"] if before is not None else [])
+def _dates(document_filter: Filter) -> list[str]:
+    after, before = microseconds(document_filter.published_after), microseconds(document_filter.published_before)
+    parts = [] if after is None and before is None else ["published is not null"]
+    parts += [f"published >= {after}"] if after is not None else []
+    return parts + ([f"published < {before}"] if before is not None else [])
 
 
 def _suffixes(host: str) -> list[str]:
@@ -116,7 +115,7 @@ def _hex(value: str) -> str:
 
 
 def row_fields(info: DocumentInfo) -> dict[str, Any]:
-    """What a chunk's row carries of its document, to be chosen by."""
+    """Fields of a chunk's row by which filters choose it."""
     return {
         "tags": tags(info),
         "published": microseconds(info.published_at),

@@ -48,7 +48,7 @@ def order(document_id: str) -> str:
 
 
 def document_of(row: Row) -> DocumentInfo:
-    """What a row says of its document."""
+    """The document of a row."""
     fields = json.loads(row["described"])
     for name in ("ingested_at", "published_at"):
         fields[name] = datetime.fromisoformat(fields[name]) if fields[name] else None
@@ -83,14 +83,14 @@ def _chunk_row(chunk: Chunk, at: int, version: str) -> Row:
 
 
 def _signature(text: str) -> str:
-    """By which near-duplicates are found, and how it was made."""
+    """The text's near-duplicate signature, behind its version."""
     return f"{near_duplicates.VERSION} {base64.b64encode(near_duplicates.signature(text)).decode()}"
 
 
 def signature_of(row: Row) -> bytes:
-    """A chunk's signature; made anew where it was made in another way."""
-    made, _, packed = str(row["signature"]).partition(" ")
-    return base64.b64decode(packed) if made == near_duplicates.VERSION else near_duplicates.signature(row["text"])
+    """A chunk's signature; made again where it is of another version."""
+    version, _, packed = str(row["signature"]).partition(" ")
+    return base64.b64decode(packed) if version == near_duplicates.VERSION else near_duplicates.signature(row["text"])
 
 
 def token_fields(tokens: TokenIds) -> Row:
@@ -129,22 +129,22 @@ def joined(rows: Sequence[Row]) -> str:
 
 
 def indexed(text: str) -> str:
-    """Words as the analyzer of Milvus takes them one by one, single characters of scripts without spaces too."""
-    found: list[str] = []
+    """Words so that the analyzer of Milvus takes each as one, single characters of unspaced scripts too."""
+    words: list[str] = []
     for word in index_words(text):
-        found.append(_plain(word))
+        words.append(_plain(word))
         if len(word) == 2 and not word.isascii():
-            found.append(_plain(word[0]))
-    return " ".join(found)
+            words.append(_plain(word[0]))
+    return " ".join(words)
 
 
-def asked(query: str) -> str:
+def query_words(query: str) -> str:
     """The words of a query in the same form."""
     return " ".join(map(_plain, lexical.query_words(query)))
 
 
 def _plain(word: str) -> str:
-    """A word of ASCII letters and digits alone, which no tokenizer takes apart."""
+    """A word of ASCII letters and digits alone, which no tokenizer splits."""
     if word.isascii() and word.isalnum() and len(word) <= _LONGEST_WORD:
         return word
     spelt = word.encode("utf-8", "surrogatepass").hex()

@@ -1,8 +1,8 @@
-"""What Milvus holds: for each of our collections three of its own, and three that all of them share.
+"""Collections of Milvus: three for each of our collections, and three that all of them share.
 
 registry   one row a collection: its name, embedding and state
 changes    one row a collection: the number of its last change
-intents    one row a change on its way, by which leftovers of one that never ended are found
+intents    one row an unfinished change, by which its leftovers are found
 documents  one row a document, which names the one version of it that counts
 chunks     the rows that are searched, each of one version of a document
 parts      long texts in pieces: documents' texts and packed token vectors, each of one version
@@ -47,13 +47,13 @@ _CHUNK_TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names of Milvus's collections; prefix: what those of this store begin with."""
+    """Names of Milvus's collections; prefix: begins those of this store."""
 
     prefix: str
 
     @property
     def registry(self) -> str:
-        """Collections that there are."""
+        """All collections."""
         return f"{self.prefix}_registry"
 
     @property
@@ -63,7 +63,7 @@ class Names:
 
     @property
     def intents(self) -> str:
-        """Changes on their way."""
+        """Unfinished changes."""
         return f"{self.prefix}_intents"
 
     def documents(self, collection: str) -> str:
@@ -79,7 +79,7 @@ class Names:
         return f"{self.prefix}_parts_{key(collection)}"
 
     def of(self, collection: str) -> tuple[str, str, str]:
-        """All three of a collection."""
+        """The three of a collection."""
         return self.documents(collection), self.chunks(collection), self.parts(collection)
 
 
@@ -102,14 +102,16 @@ def make(client: MilvusClient, names: Names, collection: str, dimension: int) ->
         _make_chunks(client, names.chunks(collection), dimension)
 
 
-def _make(client: MilvusClient, name: str, texts: dict[str, int], others: dict[str, DataType] | None = None) -> None:
+def _make(
+    client: MilvusClient, name: str, texts: dict[str, int], other_fields: dict[str, DataType] | None = None
+) -> None:
     if client.has_collection(name):
         return
     schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
     schema.add_field("id", DataType.VARCHAR, is_primary=True, max_length=2 * KEY)
     for field, length in texts.items():
         schema.add_field(field, DataType.VARCHAR, max_length=length)
-    for field, kind in (others or {}).items():
+    for field, kind in (other_fields or {}).items():
         schema.add_field(field, kind)
     schema.add_field("vector", DataType.FLOAT_VECTOR, dim=len(NO_VECTOR))
     index = client.prepare_index_params()
@@ -147,7 +149,7 @@ def _create(client: MilvusClient, name: str, schema: Any, index: Any) -> None:
 
 
 def fits(client: MilvusClient, names: Names, collection: str, dimension: int) -> bool:
-    """Whether what there is of a collection, if anything, is of a dimension."""
+    """Whether Milvus holds nothing of a collection, or rows of this dimension."""
     if not client.has_collection(names.chunks(collection)):
         return True
     fields = client.describe_collection(names.chunks(collection))["fields"]
@@ -155,7 +157,7 @@ def fits(client: MilvusClient, names: Names, collection: str, dimension: int) ->
 
 
 def drop(client: MilvusClient, names: Names, collection: str) -> None:
-    """Removes what a collection had."""
+    """Removes all that a collection has."""
     for name in names.of(collection):
         if client.has_collection(name):
             client.drop_collection(name)

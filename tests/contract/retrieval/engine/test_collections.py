@@ -48,7 +48,7 @@ async def test_collections_are_apart(filled: RetrievalEngine) -> None:
     await filled.put(new_document(PARIS + " Another.", "paris", "other"))
     assert ids_of(await search(filled, "Another", "lexical")) == []
     other = await search(filled, "capital", collection="other", top_k=1000)
-    assert {it.document.collection for it in other.found} == {"other"}
+    assert {it.document.collection for it in other.chunks} == {"other"}
     await filled.delete("other", ["paris"])
     assert (await filled.document("default", "paris"))[1] == PARIS
 
@@ -86,7 +86,7 @@ async def test_another_model_is_refused_and_never_scored(filled: RetrievalEngine
             await call
         assert caught.value.reason == "MODEL_MISMATCH"
         assert "new collection" in caught.value.remedy
-    assert not (await search(filled, "x", "lexical", collection="other")).found
+    assert not (await search(filled, "x", "lexical", collection="other")).chunks
 
 
 async def test_a_dropped_collection_is_gone_and_its_name_is_free(filled: RetrievalEngine) -> None:
@@ -101,5 +101,5 @@ async def test_a_dropped_collection_is_gone_and_its_name_is_free(filled: Retriev
     await filled.create("other", OTHER)
     info = await filled.collection("other")
     assert (info.documents, info.chunks, info.embedding) == (0, 0, OTHER)
-    assert not (await search(filled, "capital", "lexical", collection="other")).found
+    assert not (await search(filled, "capital", "lexical", collection="other")).chunks
     assert (await filled.collection("default")).documents == 5

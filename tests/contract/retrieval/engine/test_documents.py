@@ -13,7 +13,7 @@ async def test_chunk_text_is_the_text_of_its_span(filled: RetrievalEngine) -> No
     long = "\n\n".join(f"# Part {n}\n\nSentence {n} about thing {n}. 第{n}章很好。" for n in range(60))
     await filled.put(new_document(long, "long", media_type="text/markdown"))
     _, text = await filled.document("default", "long")
-    found = (await search(filled, "sentence thing", top_k=1000, chosen=Filter(document_ids=["long"]))).found
+    found = (await search(filled, "sentence thing", top_k=1000, chosen=Filter(document_ids=["long"]))).chunks
     assert len(found) > 10
     assert all(text[it.chunk.place.start : it.chunk.place.end] == it.chunk.text for it in found)
 
@@ -24,8 +24,8 @@ async def test_replacing_leaves_one_version(filled: RetrievalEngine) -> None:
     assert (await filled.collection("default")).documents == before.documents
     assert (await filled.document("default", "paris"))[1] == "Rome is the capital of Italy."
     assert ids_of(await search(filled, "Italy Rome", "lexical")) == ["paris"]
-    assert not (await search(filled, "Seine France", "lexical")).found
-    assert all("France" not in it.chunk.text for it in (await search(filled, "France", top_k=1000)).found)
+    assert not (await search(filled, "Seine France", "lexical")).chunks
+    assert all("France" not in it.chunk.text for it in (await search(filled, "France", top_k=1000)).chunks)
 
 
 async def test_a_deleted_document_is_gone_everywhere(filled: RetrievalEngine) -> None:
@@ -60,9 +60,9 @@ async def test_documents_are_listed_in_pages(engine: RetrievalEngine) -> None:
 
 async def test_token_ids_come_only_when_asked_for(engine: RetrievalEngine) -> None:
     await engine.put(new_document(PARIS, "paris", tokens=TokenIds((1, 2, 4_000_000_000), "d" * 64)))
-    asked = (await search(engine, "Paris", with_token_ids=True)).found[0].chunk
+    asked = (await search(engine, "Paris", with_token_ids=True)).chunks[0].chunk
     assert asked.tokens == TokenIds((1, 2, 4_000_000_000), "d" * 64)
-    assert (await search(engine, "Paris")).found[0].chunk.tokens == TokenIds()
+    assert (await search(engine, "Paris")).chunks[0].chunk.tokens == TokenIds()
 
 
 async def test_missing_and_foreign_token_ids_are_filled(engine: RetrievalEngine) -> None:
@@ -73,7 +73,7 @@ async def test_missing_and_foreign_token_ids_are_filled(engine: RetrievalEngine)
     assert {it.text.split()[0] for it in missing} == {"Paris", "Berlin"}
     await engine.fill_tokens({it.chunk_id: TokenIds((5, 6), "new") for it in missing} | {"gone": TokenIds((1,), "new")})
     assert await engine.without_tokens("new", 100) == ()
-    found = (await search(engine, "the", top_k=1000, with_token_ids=True)).found
+    found = (await search(engine, "the", top_k=1000, with_token_ids=True)).chunks
     assert {it.chunk.tokens.digest for it in found} == {"new"}
 
 
@@ -163,7 +163,7 @@ async def test_of_many_none_is_stored_where_one_cannot_be(engine: RetrievalEngin
     assert [it.document_id for it in await engine.documents("default", "", 9)] == ["a"]
     assert (await engine.document("default", "a"))[1] == "the old one"
     found = await search(engine, "new", "dense")
-    assert [it.chunk.text for it in found.found] == ["the old one"]
+    assert [it.chunk.text for it in found.chunks] == ["the old one"]
     assert found.sequence == number
 
 

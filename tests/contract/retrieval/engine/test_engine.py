@@ -19,7 +19,7 @@ from tests.contract.retrieval.retrieval_engines import PARIS, ids_of, new_docume
 async def test_a_text_is_found_by_its_words(filled: RetrievalEngine, mode: str, query: str, document: str) -> None:
     results = await search(filled, query, mode)  # type: ignore[arg-type]  # pytest hands on plain text
     assert ids_of(results)[0] == document
-    assert results.found[0].chunk.text
+    assert results.chunks[0].chunk.text
 
 
 async def test_a_single_chinese_character_is_found(filled: RetrievalEngine) -> None:
@@ -27,21 +27,21 @@ async def test_a_single_chinese_character_is_found(filled: RetrievalEngine) -> N
 
 
 async def test_parts_of_a_score(filled: RetrievalEngine) -> None:
-    best = (await search(filled, "capital of France")).found[0]
+    best = (await search(filled, "capital of France")).chunks[0]
     assert best.fused == pytest.approx(1.0)
     assert best.dense is not None
     assert best.lexical is not None
-    dense = (await search(filled, "capital of France", "dense")).found[0]
+    dense = (await search(filled, "capital of France", "dense")).chunks[0]
     assert dense.lexical is None
     assert dense.fused == dense.dense == pytest.approx(best.dense, abs=1e-6)
-    lexical = (await search(filled, "capital of France", "lexical")).found[0]
+    lexical = (await search(filled, "capital of France", "lexical")).chunks[0]
     assert lexical.dense is None
     assert lexical.fused == lexical.lexical == pytest.approx(best.lexical)
 
 
 async def test_scores_descend_and_k_bounds_them(filled: RetrievalEngine) -> None:
     for top_k in (1, 2, 1000):
-        found = (await search(filled, "the capital of France", top_k=top_k)).found
+        found = (await search(filled, "the capital of France", top_k=top_k)).chunks
         assert len(found) <= top_k
         assert [it.fused for it in found] == sorted((it.fused for it in found), reverse=True)
         assert all(0 <= it.fused <= 1 for it in found)
@@ -49,9 +49,9 @@ async def test_scores_descend_and_k_bounds_them(filled: RetrievalEngine) -> None
 
 async def test_a_query_that_only_one_part_understands(filled: RetrievalEngine) -> None:
     nothing_lexical = await search(filled, "zzz qqq")
-    assert nothing_lexical.found
-    assert all(it.lexical is None and 0 <= it.fused <= 1 for it in nothing_lexical.found)
-    assert not (await search(filled, "!!! ??", "lexical")).found
+    assert nothing_lexical.chunks
+    assert all(it.lexical is None and 0 <= it.fused <= 1 for it in nothing_lexical.chunks)
+    assert not (await search(filled, "!!! ??", "lexical")).chunks
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ async def test_the_longest_queries_are_answered(filled: RetrievalEngine, query: 
 
 async def test_an_empty_collection_answers_nothing(engine: RetrievalEngine) -> None:
     for mode in ("hybrid", "dense", "lexical"):
-        assert not (await search(engine, "anything", mode)).found
+        assert not (await search(engine, "anything", mode)).chunks
 
 
 async def test_filters_choose_before_ranking(engine: RetrievalEngine) -> None:
@@ -92,14 +92,14 @@ async def test_filters_choose_before_ranking(engine: RetrievalEngine) -> None:
             new_document(f"the same words {n}", f"d{n:02}", uri=uri, media_type=kind, metadata={"n": str(n)})
         )
     found = await search(engine, "same words", top_k=5, chosen=Filter(source_types=["markdown"]))
-    assert len(found.found) == 5
-    assert {it.document.source_type for it in found.found} == {"markdown"}
+    assert len(found.chunks) == 5
+    assert {it.document.source_type for it in found.chunks} == {"markdown"}
     assert ids_of(await search(engine, "same words", chosen=Filter(metadata={"n": "7"}))) == ["d07"]
     assert ids_of(await search(engine, "same words", chosen=Filter(document_ids=["d09", "nobody"]))) == ["d09"]
     org = await search(engine, "same words", top_k=1000, chosen=Filter(domains=["Example.ORG", "-blog.example.org"]))
-    assert {it.document.uri.split("/")[2] for it in org.found} == {"docs.example.org"}
-    assert not (await search(engine, "same", chosen=Filter(domains=["ample.org"]))).found
-    assert not (await search(engine, "same", chosen=Filter(languages=["zh"]))).found
+    assert {it.document.uri.split("/")[2] for it in org.chunks} == {"docs.example.org"}
+    assert not (await search(engine, "same", chosen=Filter(domains=["ample.org"]))).chunks
+    assert not (await search(engine, "same", chosen=Filter(languages=["zh"]))).chunks
 
 
 MANY = 1000
@@ -120,7 +120,7 @@ async def test_the_largest_filters_are_taken(engine: RetrievalEngine, mode: Mode
     await engine.put(new_document(PARIS, "other", uri="https://h1.org/p"))
     assert ids_of(await search(engine, "capital", mode, chosen=chosen)) == ["paris"]
     nothing = replace(chosen, languages=[f"l{n}" for n in range(MANY)])
-    assert not (await search(engine, "capital", mode, chosen=nothing)).found
+    assert not (await search(engine, "capital", mode, chosen=nothing)).chunks
 
 
 async def test_filters_by_date_and_language(engine: RetrievalEngine) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from citemesh.errors import NotFound, PreconditionFailed
 from services.retrieval.engine import RetrievalEngine
-from services.retrieval.types.chunk import NOWHERE, Chunk, TokenVectors
+from services.retrieval.types.chunk import NOWHERE, Chunk, PackedTokenVectors
 from services.retrieval.types.document import reference
 from services.retrieval.types.query import Condition, Filter, Query
 from tests.contract.retrieval.retrieval_engines import EMBEDDING, ids_of, new_document, query_for, search
@@ -70,12 +70,12 @@ async def test_near_duplicates_fold_into_the_best(engine: RetrievalEngine) -> No
     names = ids_of(folded)
     assert len(names) == 2
     assert "other" in names
-    best = folded.found[0]
+    best = folded.chunks[0]
     assert {best.document.document_id, *(it.document.document_id for it in best.duplicates)} == {"first", "copy"}
     assert all(0 < it.similarity <= 1 and it.chunk_id != best.chunk.chunk_id for it in best.duplicates)
     apart = await search(engine, "tide flats waders", keep_duplicates=True)
     assert set(ids_of(apart)) == {"first", "copy", "other"}
-    assert not any(it.duplicates for it in apart.found)
+    assert not any(it.duplicates for it in apart.chunks)
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
@@ -84,7 +84,7 @@ async def test_k_come_back_though_copies_stand_before_them(engine: RetrievalEngi
         await engine.put(new_document("the same words of all the copies", f"copy{n:03}", title="Same"))
     for n in range(4):
         await engine.put(new_document(f"{['zebra', 'quagga', 'okapi'][n % 3]} the words {n}", f"other{n}", title="T"))
-    found = (await search(engine, "the same words of all the copies", mode, 5)).found  # type: ignore[arg-type]  # text
+    found = (await search(engine, "the same words of all the copies", mode, 5)).chunks  # type: ignore[arg-type]  # text
     assert len(found) == 5
     copies = [it for it in found if it.document.document_id.startswith("copy")]
     assert len(copies) == 1
@@ -94,7 +94,7 @@ async def test_k_come_back_though_copies_stand_before_them(engine: RetrievalEngi
 async def test_fusions_and_weights_of_a_query(engine: RetrievalEngine) -> None:
     for n in range(8):
         await engine.put(new_document(f"apple number {n} " + "pear " * n + f"w{n}", f"d{n}", title=f"t{n}"))
-    by_rank = (await search(engine, "apple pear", fusion="reciprocal-rank")).found
+    by_rank = (await search(engine, "apple pear", fusion="reciprocal-rank")).chunks
     assert len(by_rank) == 8
     assert all(0 < it.fused <= 1 for it in by_rank)
     dense = ids_of(await search(engine, "apple pear", "dense"))
@@ -122,31 +122,31 @@ async def test_many_searches_answer_as_each_alone(engine: RetrievalEngine) -> No
     alone = [await engine.search(query) for query in queries]
     assert [ids_of(it) for it in together] == [ids_of(it) for it in alone]
     for one, other in zip(together, alone, strict=True):
-        assert [it.fused for it in one.found] == pytest.approx([it.fused for it in other.found], abs=1e-5)
+        assert [it.fused for it in one.chunks] == pytest.approx([it.fused for it in other.chunks], abs=1e-5)
     assert await engine.search_many([]) == ()
     with pytest.raises(NotFound, match="default"):
         await engine.search_many([queries[0], query_for("x", collection="nope")])
 
 
 async def test_token_vectors_come_only_when_asked_for(engine: RetrievalEngine) -> None:
-    kept = TokenVectors(bytes(range(256)), "e" * 64)
+    kept = PackedTokenVectors(bytes(range(256)), "e" * 64)
     await engine.put(new_document("Paris is a city", "with", token_vectors=kept))
     await engine.put(new_document("Rome is a town", "without"))
-    asked = {it.document.document_id: it.chunk for it in (await search(engine, "is", with_token_vectors=True)).found}
+    asked = {it.document.document_id: it.chunk for it in (await search(engine, "is", with_token_vectors=True)).chunks}
     assert asked["with"].token_vectors == kept
-    assert asked["without"].token_vectors == TokenVectors()
-    assert all(it.chunk.token_vectors == TokenVectors() for it in (await search(engine, "is")).found)
+    assert asked["without"].token_vectors == PackedTokenVectors()
+    assert all(it.chunk.token_vectors == PackedTokenVectors() for it in (await search(engine, "is")).chunks)
 
 
 async def test_token_vectors_of_the_best_alone(engine: RetrievalEngine) -> None:
-    kept = TokenVectors(bytes(range(256)), "e" * 64)
+    kept = PackedTokenVectors(bytes(range(256)), "e" * 64)
     for n in range(4):
         await engine.put(new_document(f"Paris is city number {n}", f"d{n}", token_vectors=kept))
     queries = [query_for("Paris city", with_token_vectors=True, token_vectors_of=most) for most in (2, 0, 9)]
     together = await engine.search_many([*queries, query_for("Paris city")])
-    counts = [[bool(it.chunk.token_vectors.packed) for it in one.found] for one in together]
+    counts = [[bool(it.chunk.token_vectors.packed) for it in one.chunks] for one in together]
     assert counts == [[True, True, False, False], [True] * 4, [True] * 4, [False] * 4]
-    assert [it.chunk for it in (await engine.search(queries[0])).found] == [it.chunk for it in together[0].found]
+    assert [it.chunk for it in (await engine.search(queries[0])).chunks] == [it.chunk for it in together[0].chunks]
 
 
 @pytest.mark.parametrize("keep_duplicates", [True, False])
@@ -166,8 +166,8 @@ async def test_a_reference_is_the_same_chunk_with_nothing_but_its_ids(
     ]
     answers = await engine.search_many(asked)
     for full, named in zip(answers[::2], answers[1::2], strict=True):
-        assert full.found
-        for one, other in zip(full.found, named.found, strict=True):
+        assert full.chunks
+        for one, other in zip(full.chunks, named.chunks, strict=True):
             assert other.chunk == Chunk(one.chunk.chunk_id, NOWHERE, "")
             assert other.document == reference(one.document.document_id, one.document.collection)
             assert (other.fused, other.dense, other.lexical) == (one.fused, one.dense, one.lexical)
@@ -177,7 +177,7 @@ async def test_a_reference_is_the_same_chunk_with_nothing_but_its_ids(
             assert one.chunk.text
             assert one.document.title
         assert named.sequence == full.sequence
-    assert any(it.duplicates for one in answers for it in one.found) is not keep_duplicates
+    assert any(it.duplicates for one in answers for it in one.chunks) is not keep_duplicates
 
 
 async def test_unreadable_chunks_are_found_by_their_words_alone(engine: RetrievalEngine) -> None:
@@ -186,22 +186,22 @@ async def test_unreadable_chunks_are_found_by_their_words_alone(engine: Retrieva
     await engine.put(new_document("unreadable words number 99", "odd", title="T", unreadable=[0]))
     assert "odd" not in ids_of(await search(engine, "unreadable words number 99", "dense", 100))
     found = await search(engine, "unreadable number 99", top_k=100)
-    odd = next(it for it in found.found if it.document.document_id == "odd")
+    odd = next(it for it in found.chunks if it.document.document_id == "odd")
     assert odd.dense is None
     assert odd.lexical is not None
     assert not found.notices
-    assert any(it.dense is not None for it in found.found)
+    assert any(it.dense is not None for it in found.chunks)
 
 
 async def test_a_collection_that_the_model_cannot_read_is_searched_by_words(engine: RetrievalEngine) -> None:
     for n in range(8):
         await engine.put(new_document(f"words number {n}", f"d{n}", title="T", unreadable=[0] if n < 2 else []))
     found = await search(engine, "words number 3")
-    assert all(it.dense is None and it.lexical is not None for it in found.found)
+    assert all(it.dense is None and it.lexical is not None for it in found.chunks)
     assert "2 of 8" in found.notices[0]
     assert not (await search(engine, "words", "lexical")).notices
     dense = await search(engine, "words number 1", "dense")
-    assert len(dense.found) == 6
+    assert len(dense.chunks) == 6
     assert "2 of 8" in dense.notices[0]
     await engine.delete("default", ["d0", "d1"])
     assert not (await search(engine, "words number 3")).notices

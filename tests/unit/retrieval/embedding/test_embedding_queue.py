@@ -9,12 +9,12 @@ import pytest
 
 from citemesh.errors import Overloaded, Unavailable
 from citemesh.models.tokens.token_vectors import unpack
-from services.retrieval.embedding.encoder import Ids, Tokens
+from services.retrieval.embedding.encoder import ChunkTokens, Ids
 from services.retrieval.embedding.fake import FakeEncoder
 from services.retrieval.embedding.lane import Lane
 from services.retrieval.embedding.query_cache import QueryCache
-from services.retrieval.embedding.queue import EmbeddingQueue, Load
-from services.retrieval.types.chunk import TokenVectors, Vector
+from services.retrieval.embedding.queue import EmbeddingLimits, EmbeddingQueue
+from services.retrieval.types.chunk import PackedTokenVectors, Vector
 
 
 class GatedEncoder(FakeEncoder):
@@ -37,14 +37,14 @@ class GatedEncoder(FakeEncoder):
             raise RuntimeError("no memory")
         return super().embed(batch)
 
-    def embed_tokens(self, batch: Sequence[Tokens]) -> tuple[Vector, list[bytes]]:
+    def embed_tokens(self, batch: Sequence[ChunkTokens]) -> tuple[Vector, list[bytes]]:
         """One batch of passages, when their gate lets it through."""
         assert self.passage_gate.acquire(timeout=10)
         self.gate.release()
         return super().embed_tokens(batch)
 
 
-async def started(encoder: FakeEncoder, limits: Load | None = None) -> EmbeddingQueue:
+async def started(encoder: FakeEncoder, limits: EmbeddingLimits | None = None) -> EmbeddingQueue:
     queue = EmbeddingQueue(lambda: encoder, limits)
     if isinstance(encoder, GatedEncoder):
         encoder.gate.release()
@@ -61,7 +61,7 @@ async def until(condition: Callable[[], object], limit_s: float = 10.0) -> None:
 @pytest.mark.parametrize("workers", [1, 3])
 async def test_vectors_come_back_in_order_whatever_the_batches(workers: int) -> None:
     encoder = FakeEncoder()
-    queue = await started(encoder, Load(batch_tokens=16, workers=workers))
+    queue = await started(encoder, EmbeddingLimits(batch_tokens=16, workers=workers))
     texts = [" ".join(f"word{n}" for n in range(length)) for length in (1, 30, 2, 7, 3, 0, 50) * 60]
     vectors = await queue.passages(texts)
     assert np.allclose(vectors, encoder.embed(encoder.ids(texts, "passage")))
@@ -93,18 +93,18 @@ class NoTokens:
 
 
 async def test_token_vectors_are_left_out_where_there_are_none_or_none_are_wanted() -> None:
-    for encoder, limits in ((NoTokens(), Load()), (FakeEncoder(), Load(token_vectors=False))):
+    for encoder, limits in ((NoTokens(), EmbeddingLimits()), (FakeEncoder(), EmbeddingLimits(token_vectors=False))):
         queue = EmbeddingQueue(lambda encoder=encoder: encoder, limits)  # type: ignore[misc]  # bound at once
         await queue.start()
         vectors, kept = await queue.chunks(["a b", "c"], [3, 1])
         assert vectors.shape == (2, 64)
-        assert kept == [TokenVectors(), TokenVectors()]
+        assert kept == [PackedTokenVectors(), PackedTokenVectors()]
         await queue.stop()
 
 
 async def test_a_query_does_not_wait_for_passages() -> None:
     encoder = GatedEncoder()
-    queue = await started(encoder, Load(batch_tokens=8))
+    queue = await started(encoder, EmbeddingLimits(batch_tokens=8))
     passages = asyncio.create_task(queue.passages(["one two three four five six"] * 20))
     await until(lambda: queue._passages.waiting > 5)
     encoder.gate.release()
@@ -118,7 +118,7 @@ async def test_a_query_does_not_wait_for_passages() -> None:
 
 async def test_too_many_queries_are_refused_and_callers_that_left_cost_nothing() -> None:
     encoder = GatedEncoder()
-    queue = await started(encoder, Load(max_queries=3, batch_tokens=1))
+    queue = await started(encoder, EmbeddingLimits(max_queries=3, batch_tokens=1))
     running = asyncio.create_task(queue.query("running"))
     waiting = [asyncio.create_task(queue.query(f"q{n}")) for n in range(4)]
     await until(lambda: queue._queries.waiting >= 3)
@@ -154,7 +154,7 @@ async def test_an_encoders_failure_reaches_its_callers_alone() -> None:
 
 async def test_a_query_asked_again_costs_nothing() -> None:
     encoder = GatedEncoder()
-    queue = await started(encoder, Load(cached_queries=2))
+    queue = await started(encoder, EmbeddingLimits(cached_queries=2))
     encoder.gate.release(3)
     first = await queue.query("one")
     assert np.array_equal(await queue.query("one"), first)
@@ -249,7 +249,7 @@ async def test_a_failed_or_very_long_query_is_not_kept() -> None:
 
 async def test_queries_behind_a_busy_model_share_a_batch_and_a_lone_one_never_waits() -> None:
     encoder = GatedEncoder()
-    queue = await started(encoder, Load(window_s=30))
+    queue = await started(encoder, EmbeddingLimits(window_s=30))
     encoder.gate.release()
     await asyncio.wait_for(queue.query("alone"), 10)
     encoder.gate.release()
@@ -293,7 +293,7 @@ async def test_a_batch_is_waited_for_where_several_wait_already() -> None:
 
 async def test_what_waits_at_the_end_is_refused() -> None:
     encoder = GatedEncoder()
-    queue = await started(encoder, Load(batch_tokens=1))
+    queue = await started(encoder, EmbeddingLimits(batch_tokens=1))
     asking = [asyncio.create_task(queue.query(f"q{n}")) for n in range(3)]
     await until(lambda: queue._queries.waiting >= 2)
     encoder.gate.release(10)
@@ -305,7 +305,7 @@ async def test_what_waits_at_the_end_is_refused() -> None:
 
 
 async def test_what_the_model_cannot_read_is_told() -> None:
-    queue = await started(FakeEncoder(unreadable="字"), Load(unreadable_share=0.5))
+    queue = await started(FakeEncoder(unreadable="字"), EmbeddingLimits(unreadable_share=0.5))
     assert await queue.unreadable(["字字", "字a", "字ab", "", "  "]) == {0}
     assert await queue.readable(["字字字a"]) == [None]
     for text in ("字 a", "?", "字 a"):

@@ -9,10 +9,10 @@ import pytest
 from citemesh.errors import CiteMeshError, DeadlineExceeded, Overloaded, PreconditionFailed, Unavailable
 from services.retrieval.embedding import endpoint as endpoints
 from services.retrieval.embedding.encoder import Encoder, LateEncoder
-from services.retrieval.embedding.endpoint import Address, EmbeddingEndpoint, RetryBudget
+from services.retrieval.embedding.endpoint import EmbeddingEndpoint, EndpointAddress, RetryBudget
 from services.retrieval.embedding.openai_encoder import OpenAiEncoder, Prefixes
-from services.retrieval.main import encoder_of
 from services.retrieval.settings import RetrievalSettings
+from services.retrieval.wiring.embedding import encoder_of
 from tests.support.embedding_endpoint import DIMENSION, Standin, ok, saying, slow, standin, status
 
 
@@ -23,8 +23,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Standin]:
         yield running
 
 
-def address(server: Standin, **changes: object) -> Address:
-    return Address(**{"base": server.base, "model": "m", "dimension": DIMENSION, "key": "sk-secret"} | changes)  # type: ignore[arg-type]  # names differ a test
+def address(server: Standin, **changes: object) -> EndpointAddress:
+    return EndpointAddress(**{"base": server.base, "model": "m", "dimension": DIMENSION, "key": "sk-secret"} | changes)  # type: ignore[arg-type]  # names differ a test
 
 
 def test_vectors_come_in_the_order_of_the_texts_and_of_length_one(server: Standin) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from services.retrieval.embedding.encoder import Encoder
 from services.retrieval.embedding.fake import FakeEncoder
-from services.retrieval.embedding.queue import EmbeddingQueue, Load
+from services.retrieval.embedding.queue import EmbeddingLimits, EmbeddingQueue
 from services.retrieval.engine import RetrievalEngine
 from services.retrieval.ingestion.chunk.chunker import ChunkSize
 from services.retrieval.ingestion.passage_tokens import NoTokenizer, TokenFiller
@@ -35,7 +35,9 @@ class Ingest:
         self, engine: RetrievalEngine, unreadable: str = "", encoder: Encoder | None = None, workers: int = 1
     ) -> None:
         self.engine = engine
-        self.queue = EmbeddingQueue(lambda: encoder or FakeEncoder(unreadable=unreadable), Load(workers=workers))
+        self.queue = EmbeddingQueue(
+            lambda: encoder or FakeEncoder(unreadable=unreadable), EmbeddingLimits(workers=workers)
+        )
         filler = TokenFiller(engine, NoTokenizer(), 60)
         self.pipeline = Pipeline(engine, DirectReader(), self.queue, filler, ChunkSize(64, 8))
         self.reports: list[Progress] = []
@@ -56,7 +58,7 @@ class Ingest:
     async def found(self, words: str) -> list[str]:
         vector: Vector = self.queue.encoder.embed(self.queue.encoder.ids([words], "query"))[0]
         query = Query("default", words, 10, vector, self.queue.encoder.embedding, "lexical", Filter())
-        return [it.document.document_id for it in (await self.engine.search(query)).found]
+        return [it.document.document_id for it in (await self.engine.search(query)).chunks]
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from services.retrieval.embedding.encoder import Tokens
+from services.retrieval.embedding.encoder import ChunkTokens
 from services.retrieval.embedding.fake import FakeEncoder
 from services.retrieval.engines.fake import FakeRetrievalEngine
 from services.retrieval.ingestion import enrichment
@@ -101,7 +101,7 @@ class Slow(FakeEncoder):
         self._both = threading.Barrier(2)
         self.batches: list[int] = []
 
-    def embed_tokens(self, batch: Sequence[Tokens]) -> tuple[Vector, list[bytes]]:
+    def embed_tokens(self, batch: Sequence[ChunkTokens]) -> tuple[Vector, list[bytes]]:
         self.batches.append(len(batch))
         if len(self.batches) <= 2:
             self._both.wait(10)

@@ -17,8 +17,8 @@ async def test_scores_do_not_depend_on_how_many_are_asked_for(tmp_path: Path) ->
     async with opened("durable", tmp_path) as engine:
         for number in range(150):
             await engine.put(new_document(text(number), f"d{number}"))
-        few = (await search(engine, "river clock word7", "hybrid", top_k=5)).found
-        many = (await search(engine, "river clock word7", "hybrid", top_k=90)).found
+        few = (await search(engine, "river clock word7", "hybrid", top_k=5)).chunks
+        many = (await search(engine, "river clock word7", "hybrid", top_k=90)).chunks
     scores = {found.chunk.chunk_id: found.fused for found in many}
     assert [found.chunk.chunk_id for found in few] == [found.chunk.chunk_id for found in many[:5]]
     assert [found.fused for found in few] == pytest.approx([scores[found.chunk.chunk_id] for found in few])
@@ -30,7 +30,7 @@ async def test_what_only_words_found_is_scored_by_its_vector_as_well(tmp_path: P
         for number in range(160):
             await engine.put(new_document(f"river river word{number}", f"d{number}"))
         await engine.put(new_document("zebra " + " ".join(f"other{n}" for n in range(30)), "rare"))
-        found = (await search(engine, "river zebra", "hybrid", top_k=150)).found
+        found = (await search(engine, "river zebra", "hybrid", top_k=150)).chunks
     rare = next(one for one in found if one.document.document_id == "rare")
     assert rare.lexical is not None and rare.dense is not None
 
@@ -38,9 +38,9 @@ async def test_what_only_words_found_is_scored_by_its_vector_as_well(tmp_path: P
 async def test_a_small_collection_and_one_that_grew_are_searched_alike(tmp_path: Path) -> None:
     async with opened("durable", tmp_path) as engine:
         await engine.put(new_document(text(0), "d0"))
-        assert len((await search(engine, "river", "hybrid")).found) == 1
+        assert len((await search(engine, "river", "hybrid")).chunks) == 1
         for number in range(1, 60):
             await engine.put(new_document(text(number), f"d{number}"))
-        assert (await search(engine, "word42", "hybrid")).found[0].document.document_id == "d42"
+        assert (await search(engine, "word42", "hybrid")).chunks[0].document.document_id == "d42"
         await engine.delete("default", [f"d{number}" for number in range(58)])
-        assert len((await search(engine, "river bridge word59", "hybrid")).found) == 2
+        assert len((await search(engine, "river bridge word59", "hybrid")).chunks) == 2

@@ -81,16 +81,16 @@ def test_groups_stand_for_what_is_near_to_their_first() -> None:
     texts = [" ".join(LONG), "short one", " ".join([*LONG[:-2], "end"]), "another", "short one", " ".join(LONG)]
     first, second, third = near_duplicates.fold([near_duplicates.signature(text) for text in texts], most=10)
     assert (first.first, second.first, third.first) == (0, 1, 3)
-    assert [place for place, _ in first.others] == [2, 5]
-    assert first.others[1][1] == 1 and 0.9 < first.others[0][1] < 1
-    assert second.others == ((4, 1.0),) and third.others == ()
+    assert [place for place, _ in first.duplicates] == [2, 5]
+    assert first.duplicates[1][1] == 1 and 0.9 < first.duplicates[0][1] < 1
+    assert second.duplicates == ((4, 1.0),) and third.duplicates == ()
 
 
 def test_a_group_too_many_is_left_out_but_what_belongs_to_one_is_not() -> None:
     signed = [near_duplicates.signature(text) for text in ("a", "b", "c", "a", "d", "b")]
     assert near_duplicates.fold(signed, most=2) == [
-        near_duplicates.Group(0, ((3, 1.0),)),
-        near_duplicates.Group(1, ((5, 1.0),)),
+        near_duplicates.DuplicateGroup(0, ((3, 1.0),)),
+        near_duplicates.DuplicateGroup(1, ((5, 1.0),)),
     ]
     assert near_duplicates.fold([], most=5) == []
 
@@ -102,7 +102,7 @@ def test_a_group_too_many_is_left_out_but_what_belongs_to_one_is_not() -> None:
 )
 def test_every_text_is_in_one_group(signatures: Sequence[bytes]) -> None:
     groups = near_duplicates.fold(signatures, most=len(signatures))
-    places = sorted(place for group in groups for place in (group.first, *(other for other, _ in group.others)))
+    places = sorted(place for group in groups for place in (group.first, *(other for other, _ in group.duplicates)))
     assert places == list(range(len(signatures)))
     assert [group.first for group in groups] == sorted(group.first for group in groups)
 

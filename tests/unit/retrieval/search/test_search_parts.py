@@ -57,7 +57,7 @@ def test_above_a_floor_a_score_is_the_same_however_many_are_ranked(
 
 
 def test_what_is_below_the_floor_counts_as_unrelated() -> None:
-    found = {it.key: it.score for it in fuse({1: 0.9, 2: 0.8, 3: 0.6}, {3: 2.0}, Weights(), 9, floor=0.7)}
+    found = {it.key: it.score for it in fuse({1: 0.9, 2: 0.8, 3: 0.6}, {3: 2.0}, Weights(), 9, least=0.7)}
     assert found == {1: pytest.approx(0.5), 2: pytest.approx(0.25), 3: pytest.approx(0.5)}
 
 

@@ -1,1 +1,1 @@
-"""The FAISS index of each collection. It is derived from the store and can be thrown away at any time."""
+"""The FAISS index of each collection. It is derived from the store and can be deleted at any time."""

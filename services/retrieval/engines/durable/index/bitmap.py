@@ -23,40 +23,40 @@ class Bitmap:
         return self._count
 
     def add(self, numbers: Numbers) -> None:
-        """Puts numbers in."""
+        """Adds numbers."""
         self._grow(int(numbers.max(initial=-1)) // 8 + 1)
         new = np.unique(numbers[~self.holds(numbers)])
         np.bitwise_or.at(self.bits, new >> 3, _bit(new))
         self._count += len(new)
 
     def remove(self, numbers: Numbers) -> None:
-        """Takes out those that are in."""
-        gone = np.unique(numbers[self.holds(numbers)])
-        np.bitwise_and.at(self.bits, gone >> 3, ~_bit(gone))
-        self._count -= len(gone)
+        """Removes those that are in."""
+        present = np.unique(numbers[self.holds(numbers)])
+        np.bitwise_and.at(self.bits, present >> 3, ~_bit(present))
+        self._count -= len(present)
 
     def holds(self, numbers: Numbers) -> NDArray[np.bool_]:
         """Whether each is in."""
         at = numbers >> 3
         within = at < len(self.bits)
-        held = np.zeros(len(numbers), bool)
-        held[within] = (self.bits[at[within]] & _bit(numbers[within])) != 0
-        return held
+        present = np.zeros(len(numbers), bool)
+        present[within] = (self.bits[at[within]] & _bit(numbers[within])) != 0
+        return present
 
     def numbers(self) -> Numbers:
         """All of them, ascending."""
         return np.flatnonzero(np.unpackbits(self.bits, bitorder="little")).astype(np.int64)
 
-    def among(self, numbers: Numbers) -> "Bitmap":
+    def intersection(self, numbers: Numbers) -> "Bitmap":
         """Those of the numbers that are in."""
-        asked = _packed(numbers)[: len(self.bits)]
-        found = Bitmap()
-        found.bits = asked & self.bits[: len(asked)]
-        found._count = int(np.bitwise_count(found.bits).sum())
-        return found
+        packed = _packed(numbers)[: len(self.bits)]
+        common = Bitmap()
+        common.bits = packed & self.bits[: len(packed)]
+        common._count = int(np.bitwise_count(common.bits).sum())
+        return common
 
     def selector(self) -> faiss.IDSelector:
-        """What makes FAISS answer these alone. It points into the bits: hold on to this while it is used."""
+        """Makes FAISS answer these alone. It points into the bits: keep the bitmap while it is used."""
         return faiss.IDSelectorBitmap(self.bits)  # type: ignore[call-arg, arg-type]  # its stub knows C++ alone
 
     def _grow(self, least: int) -> None:

@@ -1,4 +1,4 @@
-"""One index a collection: read from its snapshot, brought up to the store on start, followed change by change."""
+"""One index for each collection: read from its snapshot, made equal to the store on start, then changed with it."""
 
 import logging
 import sqlite3
@@ -14,9 +14,8 @@ from services.retrieval.engines.durable.index import snapshot
 from services.retrieval.engines.durable.index.kinds import IndexChoice
 from services.retrieval.engines.durable.index.segment import Segment
 from services.retrieval.engines.durable.index.vectors import VectorIndex
-from services.retrieval.engines.durable.store import changes
 from services.retrieval.engines.durable.store.schema import store_id
-from services.retrieval.engines.durable.store.tables import collections, vectors
+from services.retrieval.engines.durable.store.tables import changes, collections, vectors
 from services.retrieval.engines.durable.store.tables.collections import CollectionRow
 from services.retrieval.types.chunk import Vector
 
@@ -36,12 +35,12 @@ class IndexChange:
 
     @classmethod
     def of(cls, row: CollectionRow, removed: Sequence[int] = ()) -> "IndexChange":
-        """One that adds nothing."""
+        """A change that adds nothing."""
         return cls((), np.empty((0, row.embedding.dimension), np.float32), removed)
 
     @classmethod
     def joined(cls, changes: Sequence["IndexChange"]) -> "IndexChange":
-        """Several in one; what a later one removes may be what one before it added."""
+        """Joins several changes; a later one may remove what an earlier one added."""
         if len(changes) == 1:
             return changes[0]
         added = [number for change in changes for number in change.added]
@@ -50,7 +49,7 @@ class IndexChange:
 
 
 @dataclass(slots=True)
-class LoadedIndex:
+class CollectionIndex:
     """A collection's index, changed chunks since it was last written out, and the last change that it follows."""
 
     row: CollectionRow
@@ -66,99 +65,101 @@ class CollectionIndexes:
         self.snapshot_after = snapshot_after
         self.choice = choice
         self._directory = directory
-        self._kept: dict[int, LoadedIndex] = {}
+        self._indexes: dict[int, CollectionIndex] = {}
         self._guard = threading.Lock()
         self.changed: Callable[[], None] = lambda: None
-        """Called after a change, for whoever tends the indexes."""
+        """Called after a change."""
 
     def of(self, row: CollectionRow) -> VectorIndex:
         """A collection's index; an empty one for a new collection."""
         return self._of(row).index
 
     def followed(self, row: CollectionRow) -> int:
-        """The last change of a collection that its index follows: a moment behind the store's while one comes in."""
+        """The last change that a collection's index holds: for a moment behind the store's."""
         return self._of(row).followed
 
-    def all(self) -> list[LoadedIndex]:
-        """All that are kept now."""
+    def all(self) -> list[CollectionIndex]:
+        """All indexes."""
         with self._guard:
-            return list(self._kept.values())
+            return list(self._indexes.values())
 
     def check(self, rows: Sequence[CollectionRow]) -> None:
         """Raises PreconditionFailed where the settings describe an index that FAISS can't make."""
         for dimension in {row.embedding.dimension for row in rows} or {_USUAL_DIMENSION}:
             try:
-                Segment.empty(self.choice.wanted(_MANY), dimension, self.choice)
+                Segment.empty(self.choice.kind_for(_MANY), dimension, self.choice)
             except ValueError as error:
                 remedy = "change CITEMESH_RETRIEVAL_INDEX_*, or leave it out"
                 raise PreconditionFailed("INDEX_UNUSABLE", str(error), remedy) from None
 
     def load(self, connection: sqlite3.Connection, row: CollectionRow) -> None:
-        """Makes a collection's index equal to the store, from its snapshot where that is good."""
+        """Makes a collection's index equal to the store, from its snapshot where that can be used."""
         index = VectorIndex(row.embedding.dimension, self.choice, self._from_snapshot(connection, row))
-        stored, known = vectors.numbers_of(connection, row.id), index.numbers()
-        missing = np.setdiff1d(stored, known, assume_unique=True)
+        in_store, in_index = vectors.numbers_of(connection, row.id), index.numbers()
+        missing = np.setdiff1d(in_store, in_index, assume_unique=True)
         nothing = np.empty((0, index.dimension), np.float32)
-        index.change(missing[:0], nothing, np.setdiff1d(known, stored).tolist())
-        for numbers, found in vectors.read(connection, missing, index.dimension):
-            index.change(numbers, found)
+        index.change(missing[:0], nothing, np.setdiff1d(in_index, in_store).tolist())
+        for numbers, portion in vectors.read(connection, missing, index.dimension):
+            index.change(numbers, portion)
         with self._guard:
-            self._kept[row.id] = LoadedIndex(row, index, len(missing), collections.changed(connection, row))
+            self._indexes[row.id] = CollectionIndex(row, index, len(missing), collections.changed(connection, row))
 
     def apply(self, row: CollectionRow, change: IndexChange, sequence: int) -> None:
-        """Follows a committed change, of that number."""
-        kept = self._of(row)
-        kept.index.change(np.array(change.added, dtype=np.int64), change.vectors, change.removed)
-        kept.unsaved += len(change.added) + len(change.removed)
-        kept.followed = sequence
+        """Applies a committed change, of that number."""
+        collection = self._of(row)
+        collection.index.change(np.array(change.added, dtype=np.int64), change.vectors, change.removed)
+        collection.unsaved += len(change.added) + len(change.removed)
+        collection.followed = sequence
         self.changed()
 
     def forget(self, row: CollectionRow) -> None:
-        """Lets go of a collection that was dropped, and of its snapshot."""
+        """Drops the index of a deleted collection, and its snapshot."""
         with self._guard:
-            self._kept.pop(row.id, None)
+            self._indexes.pop(row.id, None)
         self._path(row).unlink(missing_ok=True)
 
     def sweep(self, living: Sequence[CollectionRow]) -> None:
-        """Removes files of collections that are gone, and half-written ones: a crash may come before that was done."""
+        """Removes files of deleted collections and half-written ones, which a crash may leave."""
         names = {self._path(row).name for row in living}
         for path in self._directory.glob("collection-*.*"):
             if path.name not in names:
                 path.unlink(missing_ok=True)
 
-    def wanted(self, kept: LoadedIndex) -> str:
-        """The kind that an index should be made anew as; empty where it is well as it is."""
-        index = kept.index
-        wanted = self.choice.wanted(len(index), index.kind)
+    def better_kind(self, collection: CollectionIndex) -> str:
+        """The kind that an index should be rebuilt as; empty where it needs no rebuild."""
+        index = collection.index
+        kind = self.choice.kind_for(len(index), index.kind)
         crowded = index.dead >= max(self.choice.compact_from, _COMPACT_SHARE * (len(index) + index.dead))
-        return wanted if wanted != index.kind or crowded else ""
+        return kind if kind != index.kind or crowded else ""
 
-    def save(self, kept: LoadedIndex, read: Callable[[Callable[[sqlite3.Connection], None]], None]) -> None:
+    def save(self, collection: CollectionIndex, read: Callable[[Callable[[sqlite3.Connection], None]], None]) -> None:
         """Writes an index out. A failure is logged and tried again later: the store has everything.
 
         Changes wait meanwhile, so that the snapshot names at least the last one that it holds; searches don't.
         """
-        kept.unsaved = 0
+        collection.unsaved = 0
         try:
-            kept.index.held(lambda segment: read(lambda connection: self._write(connection, kept.row, segment)))
+            collection.index.with_main(
+                lambda segment: read(lambda connection: self._write(connection, collection.row, segment))
+            )
         except OSError as error:
-            log.warning("the snapshot of collection %r was not written: %s", kept.row.name, error)
+            log.warning("the snapshot of collection %r was not written: %s", collection.row.name, error)
 
     def save_all(self, connection: sqlite3.Connection) -> None:
         """Writes out the indexes that changed since their last snapshots."""
-        for kept in self.all():
-            if kept.unsaved:
-                self.save(kept, lambda work: work(connection))
+        for collection in self.all():
+            if collection.unsaved:
+                self.save(collection, lambda work: work(connection))
 
     def _write(self, connection: sqlite3.Connection, row: CollectionRow, segment: Segment) -> None:
         change = snapshot.Change(*changes.last(connection))
         snapshot.write(self._path(row), segment, _origin(connection, row), change)
 
-    def _of(self, row: CollectionRow) -> LoadedIndex:
+    def _of(self, row: CollectionRow) -> CollectionIndex:
         with self._guard:
-            if row.id not in self._kept:
-                self._kept[row.id] = LoadedIndex(row, VectorIndex(row.embedding.dimension, self.choice))
-            return self._kept[row.id]
+            if row.id not in self._indexes:
+                self._indexes[row.id] = CollectionIndex(row, VectorIndex(row.embedding.dimension, self.choice))
+            return self._indexes[row.id]
 
     def _from_snapshot(self, connection: sqlite3.Connection, row: CollectionRow) -> Segment | None:
         try:

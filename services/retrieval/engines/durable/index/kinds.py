@@ -1,4 +1,4 @@
-"""Which FAISS index a collection gets: exact while it is small, a graph or inverted lists when it is large."""
+"""Chooses a collection's FAISS index: exact while it is small, a graph or inverted lists when it is large."""
 
 import math
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class IndexChoice:
         ef_construction, ef_search: candidates while the graph is built, and while one of 100,000 is searched.
         probes: share of the inverted lists that are searched.
         gpu: searches on the graphics processors; needs faiss-gpu.
-        compact_from: removed vectors from which an index is made anew, where they are a tenth of it.
+        compact_from: removed vectors from which an index is rebuilt, where they are a tenth of it.
         move_from: new vectors from which they are moved into a graph or into lists.
     """
 
@@ -45,7 +45,7 @@ class IndexChoice:
         """Candidates while a graph of so many is searched: as the root of its size, or large ones would lose recall."""
         return round(self.ef_search * math.sqrt(max(1.0, count / _EF_UP_TO)))
 
-    def wanted(self, count: int, now: str = "") -> str:
+    def kind_for(self, count: int, now: str = "") -> str:
         """Name of the kind for so many vectors; one that is in use is left only at half the size that it began at."""
         if self.kind == "flat" or not count:
             return "flat"

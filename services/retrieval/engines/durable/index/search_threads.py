@@ -1,4 +1,4 @@
-"""Searches for many vectors, shared out over threads a slice at a time.
+"""Searches for many vectors, shared over threads a slice at a time.
 
 FAISS would share them by OpenMP, whose threads wait for the slowest of them with a core each kept busy: where the
 machine has other work, two took longer than one (docs/performance.md). Here a thread that is held up holds up its own
@@ -22,10 +22,10 @@ SLICE = 16
 
 
 class SearchThreads:
-    """Threads that help whoever searches. May be used by several at once, and again after it was closed.
+    """Threads that help a search. May be used by several searches at once, and again after it was closed.
 
     Args:
-        threads: that one search is shared out to, its own among them.
+        threads: over which one search is shared, the calling one among them.
     """
 
     def __init__(self, threads: int) -> None:
@@ -34,12 +34,12 @@ class SearchThreads:
         self._helpers: ThreadPoolExecutor | None = None
 
     def search(self, work: Callable[[Vector], Nearest], rows: Vector) -> Nearest:
-        """What the work finds for each of the rows, of shape (n, dimension). Raises what the work raises."""
+        """Returns what the work finds for each of the rows, of shape (n, dimension). Raises what the work raises."""
         faiss.omp_set_num_threads(1)  # of this thread alone
         if self._threads == 1 or len(rows) <= SLICE:
             return work(rows)
         left = deque(range(0, len(rows), SLICE))
-        found: dict[int, Nearest] = {}
+        slices: dict[int, Nearest] = {}
 
         def take() -> None:
             while left:
@@ -47,7 +47,7 @@ class SearchThreads:
                     start = left.popleft()
                 except IndexError:  # another was faster
                     return
-                found[start] = work(rows[start : start + SLICE])
+                slices[start] = work(rows[start : start + SLICE])
 
         helping = [self._pool().submit(take) for _ in range(min(self._threads, len(left)) - 1)]
         try:
@@ -55,9 +55,9 @@ class SearchThreads:
         finally:
             left.clear()
             for helper in helping:
-                if not helper.cancel():  # one that has not begun has nothing to do any more
+                if not helper.cancel():  # a helper that has not begun has nothing left to do
                     helper.result()
-        scores, numbers = zip(*(found[start] for start in sorted(found)), strict=True)
+        scores, numbers = zip(*(slices[start] for start in sorted(slices)), strict=True)
         return np.concatenate(scores), np.concatenate(numbers)
 
     def close(self) -> None:

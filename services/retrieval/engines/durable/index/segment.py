@@ -1,4 +1,4 @@
-"""One FAISS index over numbered vectors, of whatever kind, with one way to search it."""
+"""A FAISS index of any kind over numbered vectors, with one way to search it."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from services.retrieval.types.chunk import Vector
 EXACT_SHARE = 0.2
 """Share of the vectors up to which a filter is answered exactly: a graph finds too few of a small share."""
 _faiss: Any = faiss  # its stub lacks what only C++ declares
-_Found = tuple[Vector, Numbers]
+ScoresAndNumbers = tuple[Vector, Numbers]
 
 
 class Segment:
@@ -33,7 +33,7 @@ class Segment:
 
     @classmethod
     def empty(cls, name: str, dimension: int, choice: IndexChoice, count: int = 0) -> "Segment":
-        """One for about so many vectors. Raises ValueError for a factory string that FAISS refuses."""
+        """Makes a segment for about so many vectors. Raises ValueError for a factory string that FAISS refuses."""
         return cls(name, faiss.IndexIDMap2(make(name, dimension, count, choice)), choice)
 
     def __len__(self) -> int:
@@ -54,46 +54,46 @@ class Segment:
             self.index.add_with_ids(np.ascontiguousarray(vectors, dtype=np.float32), numbers)
 
     def numbers(self) -> Numbers:
-        """All numbers, in the order in which they came."""
+        """All numbers, in the order in which they were added."""
         return faiss.vector_to_array(self.index.id_map).astype(np.int64)
 
     def vectors(self, start: int, count: int) -> Vector:
-        """Vectors in the order in which they came; of a flat one alone."""
-        found: Vector = self._inner.reconstruct_n(start, count)
-        return found
+        """Vectors in the order in which they were added; of a flat segment alone."""
+        vectors: Vector = self._inner.reconstruct_n(start, count)
+        return vectors
 
-    def search(self, rows: Vector, limit: int, among: Bitmap | None = None) -> _Found:
+    def search(self, rows: Vector, limit: int, allowed: Bitmap | None = None) -> ScoresAndNumbers:
         """Scores and numbers, each of shape (rows, limit), best first; -1 where there are no more.
 
-        Comes back short only where `among` has no more: what a graph or lists miss is searched for exactly.
+        Has fewer only where `allowed` has no more: what a graph or lists miss is searched for exactly.
         """
-        if among is None and self._on_gpu is not None:
+        if allowed is None and self._on_gpu is not None:
             return self._gpu_search(rows, limit)
-        few = among is not None and len(among) <= EXACT_SHARE * len(self)
+        few = allowed is not None and len(allowed) <= EXACT_SHARE * len(self)
         if few and not isinstance(self._inner, faiss.IndexFlat):
-            return self._exhaustive(rows, limit, among)
-        scores, numbers = self.index.search(rows, limit, params=self._parameters(limit, among, thorough=False))
-        most = min(limit, len(self) if among is None else len(among))
+            return self._exhaustive(rows, limit, allowed)
+        scores, numbers = self.index.search(rows, limit, params=self._parameters(limit, allowed, thorough=False))
+        most = min(limit, len(self) if allowed is None else len(allowed))
         if most and bool((numbers[:, most - 1] < 0).any()):
-            return self._exhaustive(rows, limit, among)
+            return self._exhaustive(rows, limit, allowed)
         return scores, numbers
 
-    def _exhaustive(self, rows: Vector, limit: int, among: Bitmap | None) -> _Found:
+    def _exhaustive(self, rows: Vector, limit: int, allowed: Bitmap | None) -> ScoresAndNumbers:
         if self._storage is None:
-            found = self.index.search(rows, limit, params=self._parameters(limit, among, thorough=True))
-            return found[0], found[1]
-        selector = None if among is None else _faiss.IDSelectorTranslated(self.index.id_map, among.selector())
+            scores, numbers = self.index.search(rows, limit, params=self._parameters(limit, allowed, thorough=True))
+            return scores, numbers
+        selector = None if allowed is None else _faiss.IDSelectorTranslated(self.index.id_map, allowed.selector())
         scores, places = self._storage.search(rows, limit, params=_plain(selector))
         return scores, self._numbers_at(places)
 
     def _numbers_at(self, places: NDArray[np.int64]) -> Numbers:
-        known = faiss.rev_swig_ptr(self.index.id_map.data(), len(self))
-        return np.where(places < 0, -1, known[places])
+        all_numbers = faiss.rev_swig_ptr(self.index.id_map.data(), len(self))
+        return np.where(places < 0, -1, all_numbers[places])
 
-    def _parameters(self, limit: int, among: Bitmap | None, thorough: bool) -> Any:
-        selector = None if among is None else among.selector()
+    def _parameters(self, limit: int, allowed: Bitmap | None, thorough: bool) -> Any:
+        selector = None if allowed is None else allowed.selector()
         if _is_graph(self._inner):
-            wide = max(self._choice.candidates(len(self)), limit) * (1 if among is None else 2)
+            wide = max(self._choice.candidates(len(self)), limit) * (1 if allowed is None else 2)
             return _faiss.SearchParametersHNSW(sel=selector, efSearch=wide)
         if isinstance(self._inner, faiss.IndexIVF):
             lists = self._inner.nlist
@@ -101,12 +101,12 @@ class Segment:
             return _faiss.SearchParametersIVF(sel=selector, nprobe=probes)
         return _plain(selector)
 
-    def _gpu_search(self, rows: Vector, limit: int) -> _Found:
+    def _gpu_search(self, rows: Vector, limit: int) -> ScoresAndNumbers:
         scores, places = self._on_gpu.search(rows, limit)  # type: ignore[union-attr]  # it is there
         return scores, self._numbers_at(places)
 
-    def moved_to_gpu(self) -> None:
-        """Copies what was added since to the graphics processors, where these are used."""
+    def copy_to_gpu(self) -> None:
+        """Copies new vectors to the graphics processors, where these are used."""
         if self._on_gpu is not None:
             self._on_gpu = _gpu_copy(self._inner)
 
@@ -116,7 +116,7 @@ def _is_graph(inner: object) -> bool:
 
 
 def _storage(inner: Any) -> Any:
-    """What a graph keeps its vectors in; None for any other kind."""
+    """The index that holds a graph's vectors; None for any other kind."""
     return faiss.downcast_index(inner.storage) if _is_graph(inner) else None
 
 

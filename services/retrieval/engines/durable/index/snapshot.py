@@ -1,8 +1,8 @@
-"""Snapshot files: an index with the number of the last change that it holds, so that a start needs not read all.
+"""Snapshot files: an index with the number of the last change that it holds, so that a start need not read all vectors.
 
 Layout: magic, length of the header (4 bytes, little endian), header as JSON in 4096 bytes in all, the index as FAISS
 writes it. The header names store, collection, embedding, change, kind and the SHA-256 of the index. A file is written
-aside, synced and renamed. An index passes through in parts, so that its size is not needed in memory once more.
+under another name, synced and renamed. An index is written in parts, so that it is not copied in memory.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ _PART = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Whose index a snapshot is: the store's random id, the collection's row, what made the vectors."""
+    """Where a snapshot comes from: the store's random id, the collection's row, the embedding of its vectors."""
 
     store: str
     collection: int
@@ -48,12 +48,12 @@ class BadSnapshot(Exception):
 
 def write(path: Path, segment: Segment, origin: Origin, change: Change) -> None:
     """Writes a snapshot in place of the one before; a crash leaves one of the two. Raises OSError."""
-    aside = path.with_suffix(".new")
+    unfinished = path.with_suffix(".new")
     try:
-        _write(aside, segment, origin, change)
-        aside.replace(path)
+        _write(unfinished, segment, origin, change)
+        unfinished.replace(path)
     finally:
-        aside.unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
     _sync_directory(path.parent)
 
 

@@ -1,7 +1,7 @@
 """Nearest neighbours by cosine over the numbers of chunks.
 
-What is searched is one large segment, and beside a graph or lists a small exact one that takes what is new, so that a
-change is quick whatever the kind. What is removed is not answered from then on and leaves its segment at the next
+A search reads one large segment and, beside a graph or lists, a small exact one that takes new vectors, so that a
+change is quick whatever the kind. A removed vector is not answered any more and leaves its segment at the next
 rebuild. Searches run beside each other and outside the interpreter's lock; a change holds them for microseconds.
 """
 
@@ -19,7 +19,7 @@ from services.retrieval.engines.durable.index.segment import Segment
 from services.retrieval.types.chunk import Vector
 
 ReadVectors = Callable[[Numbers], Iterator[tuple[Numbers, Vector]]]
-"""Reads vectors by their numbers from the store, in portions; those that are gone are missing."""
+"""Reads vectors by their numbers from the store, in portions; deleted ones are missing."""
 
 _FEW = 64
 _SLICE = 8
@@ -66,7 +66,7 @@ class VectorIndex:
 
     @property
     def dead(self) -> int:
-        """Removed vectors that still take service."""
+        """Removed vectors that still take memory."""
         parts = self._parts
         return sum(map(len, parts.all())) - parts.moved - len(self._living)
 
@@ -78,13 +78,13 @@ class VectorIndex:
 
     def change(self, numbers: Numbers, vectors: Vector, removed: Iterable[int] = ()) -> None:
         """Adds vectors of shape (n, dimension) under new numbers and removes others, in one step for searches."""
-        gone = np.fromiter(removed, dtype=np.int64)
+        removed_numbers = np.fromiter(removed, dtype=np.int64)
         with self._changing:
             with self._lock.writing():
                 parts = self._parts
                 (parts.main if parts.main.name == "flat" else parts.fresh).add(numbers, vectors)
                 self._living.add(numbers)
-                self._living.remove(gone)
+                self._living.remove(removed_numbers)
             if self._journal is not None and len(numbers):
                 self._journal.append(numbers)
 
@@ -95,26 +95,26 @@ class VectorIndex:
     def search_many(
         self, vectors: Vector, limit: int, allowed: Numbers | None = None, threads: SearchThreads = ALONE
     ) -> list[dict[int, float]]:
-        """The same for each of several vectors, of shape (n, dimension), in one pass that may be shared out."""
+        """As `search` for each of several vectors, of shape (n, dimension), in one pass that threads may share."""
         rows = np.ascontiguousarray(vectors, dtype=np.float32)
         shared = ALONE if self._choice.gpu else threads
         with self._lock.reading():
-            among = self._among(allowed)
-            parts = self._parts.all() if among is None or len(among) else []
-            found = [_found(part, rows, limit, among, shared) for part in parts]
-        if len(found) == 1:
-            return [_scores(*row) for row in zip(*found[0], strict=True)]
-        return [_merged([(scores[at], numbers[at]) for scores, numbers in found], limit) for at in range(len(rows))]
+            living = self._allowed(allowed)
+            parts = self._parts.all() if living is None or len(living) else []
+            nearest = [_nearest(part, rows, limit, living, shared) for part in parts]
+        if len(nearest) == 1:
+            return [_scores(*row) for row in zip(*nearest[0], strict=True)]
+        return [_merged([(scores[at], numbers[at]) for scores, numbers in nearest], limit) for at in range(len(rows))]
 
     def numbers(self) -> Numbers:
         """Living numbers that the segments hold, ascending."""
         with self._lock.reading():
-            held = [part.numbers() for part in self._parts.all()]
-            known = np.unique(np.concatenate(held)) if held else np.empty(0, np.int64)
-            return known[self._living.holds(known)]
+            by_part = [part.numbers() for part in self._parts.all()]
+            numbers = np.unique(np.concatenate(by_part)) if by_part else np.empty(0, np.int64)
+            return numbers[self._living.holds(numbers)]
 
     def move(self, stop: Callable[[], bool] = lambda: False) -> None:
-        """Moves what is new into the large segment, a few at a time so that no search waits for long."""
+        """Moves new vectors into the large segment, a few at a time so that no search waits for long."""
         if self._parts.main.name == "flat":
             return
         if self._parts.moving is None:
@@ -131,7 +131,7 @@ class VectorIndex:
             self._move(parts, moving, numbers[parts.moved : parts.moved + _SLICE])
         with self._changing, self._lock.writing():
             parts.moving, parts.moved = None, 0
-        parts.main.moved_to_gpu()
+        parts.main.copy_to_gpu()
 
     def _move(self, parts: _Parts, moving: Segment, numbers: Numbers) -> None:
         vectors = moving.vectors(parts.moved, len(numbers))
@@ -140,73 +140,73 @@ class VectorIndex:
             parts.moved += len(numbers)
 
     def rebuild(self, kind: str, read: ReadVectors, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Makes the index anew as a kind, aside, from the store; follows the changes meanwhile, then takes its place.
+        """Builds the index again as a kind from the store, follows the changes meanwhile, then replaces it.
 
-        Nobody waits for it but changes, at its very end and for some milliseconds. False where it was stopped.
+        Nobody waits for it but changes, at its very end and for some milliseconds. Returns False where it was stopped.
         Raises ValueError for a factory string that FAISS refuses.
         """
         with self._changing:
             self._journal = []
             numbers = self._living.numbers()
         try:
-            made = Segment.empty(kind, self.dimension, self._choice, len(numbers))
-            if not made.is_trained:
-                _train(made, numbers, read)
+            segment = Segment.empty(kind, self.dimension, self._choice, len(numbers))
+            if not segment.is_trained:
+                _train(segment, numbers, read)
             for portion, vectors in read(numbers):
-                made.add(portion, vectors)
+                segment.add(portion, vectors)
                 if stop():
                     return False
-            return self._catch_up(made, read, stop)
+            return self._catch_up(segment, read, stop)
         finally:
             self._journal = None
 
-    def _catch_up(self, made: Segment, read: ReadVectors, stop: Callable[[], bool]) -> bool:
+    def _catch_up(self, segment: Segment, read: ReadVectors, stop: Callable[[], bool]) -> bool:
         while not stop():
             with self._changing:
                 missed = self._missed()
                 if len(missed) <= _FEW:
-                    _add(made, missed, read)
-                    made.moved_to_gpu()
+                    _add(segment, missed, read)
+                    segment.copy_to_gpu()
                     with self._lock.writing():
-                        self._parts = _Parts(made, self._flat())
+                        self._parts = _Parts(segment, self._flat())
                     return True
-            _add(made, missed, read)
+            _add(segment, missed, read)
         return False
 
     def _missed(self) -> Numbers:
-        """What came since the journal was last read."""
+        """Numbers that were added since the journal was last read."""
         journal, self._journal = self._journal or [], []
         return np.concatenate(journal) if journal else np.empty(0, np.int64)
 
-    def held(self, work: Callable[[Segment], None]) -> None:
-        """Works with the large segment while no change comes in; searches go on."""
+    def with_main(self, work: Callable[[Segment], None]) -> None:
+        """Runs work on the large segment while no change comes in; searches go on."""
         with self._changing:
             work(self._parts.main)
 
-    def _among(self, allowed: Numbers | None) -> Bitmap | None:
-        """What may be answered; None for all."""
+    def _allowed(self, allowed: Numbers | None) -> Bitmap | None:
+        """Living vectors that may be answered; None for all."""
         if allowed is not None:
-            return self._living.among(allowed)
+            return self._living.intersection(allowed)
         return self._living if self.dead else None
 
     def _flat(self) -> Segment:
         return Segment.empty("flat", self.dimension, self._choice)
 
 
-def _found(part: Segment, rows: Vector, limit: int, among: Bitmap | None, threads: SearchThreads) -> Nearest:
+def _nearest(part: Segment, rows: Vector, limit: int, allowed: Bitmap | None, threads: SearchThreads) -> Nearest:
     most = min(limit, len(part))
-    return threads.search(lambda some: part.search(some, most, among), rows)
+    return threads.search(lambda portion: part.search(portion, most, allowed), rows)
 
 
-def _train(made: Segment, numbers: Numbers, read: ReadVectors) -> None:
+def _train(segment: Segment, numbers: Numbers, read: ReadVectors) -> None:
     size = training_for(len(numbers))
     sample = np.sort(np.random.default_rng(0).choice(numbers, size, replace=False))
-    made.train(np.concatenate([vectors for _, vectors in read(sample)]))
+    segment.train(np.concatenate([vectors for _, vectors in read(sample)]))
 
 
-def _add(made: Segment, numbers: Numbers, read: ReadVectors) -> None:
+def _add(segment: Segment, numbers: Numbers, read: ReadVectors) -> None:
     for portion, vectors in read(numbers):
-        made.add(portion, vectors)
+        segment.add(portion, vectors)
 
 
 def _scores(scores: Vector, numbers: Numbers) -> dict[int, float]:
@@ -215,9 +215,9 @@ def _scores(scores: Vector, numbers: Numbers) -> dict[int, float]:
     return {number: score for number, score in pairs if number >= 0}
 
 
-def _merged(found: Sequence[tuple[Vector, Numbers]], limit: int) -> dict[int, float]:
+def _merged(parts: Sequence[tuple[Vector, Numbers]], limit: int) -> dict[int, float]:
     """The best of several segments; a number that moves over is in two of them."""
-    together = {number: score for scores, numbers in found for number, score in _scores(scores, numbers).items()}
+    together = {number: score for scores, numbers in parts for number, score in _scores(scores, numbers).items()}
     if len(together) <= limit:
         return together
     best = sorted(together.items(), key=lambda item: (-item[1], item[0]))

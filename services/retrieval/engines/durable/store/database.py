@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -27,8 +27,8 @@ class StoreDatabase:
         self._guard = threading.Lock()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._readers = [ThreadPoolExecutor(1, thread_name_prefix=f"store-reader-{at}") for at in range(readers)]
-        self._free = deque(self._readers)
-        self._service = asyncio.Semaphore(readers)
+        self._idle = deque(self._readers)
+        self._free_readers = asyncio.Semaphore(readers)
         self._closed = False
 
     async def write(self, work: Work[T]) -> T:
@@ -42,17 +42,17 @@ class StoreDatabase:
         The reader that was used last goes first: its pages, and the processor's caches, are warm.
         """
         self._require_open()
-        async with self._service:
+        async with self._free_readers:
             self._require_open()
-            reader = self._free.pop()
-            back = self._free.append
+            reader = self._idle.pop()
+            put_back = self._idle.append
             try:
                 return await asyncio.get_running_loop().run_in_executor(reader, self._call, work, True)
             except asyncio.CancelledError:
-                back = self._free.appendleft  # it is at work still, for a caller that left: the others go first
+                put_back = self._idle.appendleft  # it is at work still, for a caller that left: the others go first
                 raise
             finally:
-                back(reader)
+                put_back(reader)
 
     def read_here(self, work: Work[T]) -> T:
         """Runs work in the calling thread, which is none of the loop's."""
@@ -84,6 +84,17 @@ class StoreDatabase:
                     connection.rollback()
 
     def _connect(self, read_only: bool) -> sqlite3.Connection:
+        """Opens a connection of the calling thread; one at a time.
+
+        The first connection to a new file turns it to WAL. SQLite refuses a second one that tries the same meanwhile
+        at once ("database is locked"), whatever the time limit for busy files.
+        """
+        with self._guard:
+            connection = self._configured(read_only)
+            self._connections.append(connection)
+        return connection
+
+    def _configured(self, read_only: bool) -> sqlite3.Connection:
         connection = sqlite3.connect(
             self.path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False, cached_statements=256
         )
@@ -92,8 +103,6 @@ class StoreDatabase:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA cache_size = -32768")
         connection.execute(f"PRAGMA query_only = {'ON' if read_only else 'OFF'}")
-        with self._guard:
-            self._connections.append(connection)
         return connection
 
     def _shut(self) -> None:
@@ -120,3 +129,11 @@ class Transaction:
             self._connection.execute("COMMIT")
         elif self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
+
+
+def number_list(numbers: Sequence[int]) -> str:
+    """Numbers as one JSON value of a statement, which stays the same for any count of them and is prepared once.
+
+    `FROM json_each(?) j CROSS JOIN table t ON t.id = j.value` reads their rows in the order of the list.
+    """
+    return f"[{','.join(map(str, numbers))}]"

@@ -1,4 +1,4 @@
-"""What SQLite complains of, as the errors that callers are told."""
+"""Translates SQLite's errors into those that callers get."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -18,10 +18,10 @@ def translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        known = _translate(error, path)
-        if known is None:
+        translation = _translate(error, path)
+        if translation is None:
             raise
-        raise known from error
+        raise translation from error
 
 
 def _translate(error: sqlite3.Error, path: Path) -> CiteMeshError | None:

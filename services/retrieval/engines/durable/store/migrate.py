@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from services.retrieval.search.numbers import number_of
+from services.retrieval.search.filter_values import number_of
 
 # Version 2: tables whose rows are documents, chunks that a model can't read, token vectors, near-duplicates,
 # numbers in metadata, and counts that are kept instead of counted.

@@ -1,6 +1,6 @@
-"""The tables, and the version that they are of.
+"""The tables and their version.
 
-All that belongs to a document hangs on its row and goes with it. Chunk rows are never numbered twice, so that a number
+All rows of a document depend on its own and are deleted with it. Chunk rows are never numbered twice, so that a number
 in a FAISS index means one chunk for ever. Each collection has its own lexical table: what one holds never shows in
 another's scores.
 """
@@ -108,12 +108,12 @@ def words_are_current(connection: sqlite3.Connection) -> bool:
 
 
 def mark_words_current(connection: sqlite3.Connection) -> None:
-    """Notes that they do."""
+    """Records that the lexical tables hold this program's words."""
     connection.execute("UPDATE meta SET value = ? WHERE key = 'lexical_version'", (str(lexical.VERSION),))
 
 
 def store_id(connection: sqlite3.Connection) -> str:
-    """The random name that a store got when it was made."""
+    """The store's random id."""
     return str(connection.execute("SELECT value FROM meta WHERE key = 'store_id'").fetchone()[0])
 
 

@@ -59,7 +59,7 @@ async def test_kill_at_any_instant_loses_nothing_acknowledged(tmp_path: Path) ->
 async def all_of(engine: RetrievalEngine, name: str) -> Sequence[FoundChunk]:
     """All chunks of a document that the index finds."""
     chosen = Filter(document_ids=[name])
-    return (await search(engine, "word", "dense", 1000, chosen=chosen, keep_duplicates=True)).found
+    return (await search(engine, "word", "dense", 1000, chosen=chosen, keep_duplicates=True)).chunks
 
 
 def indexed(engine: DurableEngine) -> list[int]:

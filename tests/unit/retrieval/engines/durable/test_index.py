@@ -46,8 +46,8 @@ def test_members_are_a_set_of_numbers(added: set[int], removed: set[int], asked:
     expected -= removed
     assert (set(members.numbers().tolist()), len(members)) == (expected, len(expected))
     assert members.holds(array(asked)).tolist() == [n in expected for n in array(asked).tolist()]
-    assert set(members.among(array(asked)).numbers().tolist()) == expected & asked
-    assert len(members.among(array(asked))) == len(expected & asked)
+    assert set(members.intersection(array(asked)).numbers().tolist()) == expected & asked
+    assert len(members.intersection(array(asked))) == len(expected & asked)
 
 
 def array(numbers: set[int]) -> Numbers:
@@ -130,7 +130,7 @@ def test_a_snapshot_gives_back_what_was_written(kind: str, tmp_path: Path) -> No
     index.change(np.arange(500, dtype=np.int64), vectors)
     assert index.rebuild(kind, reader(vectors))
     origin = snapshot.Origin("store", 1, "digest", 8)
-    index.held(lambda segment: snapshot.write(tmp_path / "c.faiss", segment, origin, snapshot.Change(5, "ff")))
+    index.with_main(lambda segment: snapshot.write(tmp_path / "c.faiss", segment, origin, snapshot.Change(5, "ff")))
     segment, change = snapshot.read(tmp_path / "c.faiss", origin, choice)
     again = VectorIndex(8, choice, segment)
     assert (again.kind, change) == (kind, snapshot.Change(5, "ff"))
@@ -143,13 +143,13 @@ def test_a_snapshot_gives_back_what_was_written(kind: str, tmp_path: Path) -> No
 
 def test_the_kind_goes_by_size() -> None:
     choice = IndexChoice(flat_up_to=100, hnsw_up_to=1000)
-    assert [choice.wanted(n) for n in (0, 100, 101, 1000, 1001)] == ["flat", "flat", "hnsw", "hnsw", "ivf"]
-    assert [choice.wanted(n, "hnsw") for n in (101, 51, 50)] == ["hnsw", "hnsw", "flat"]
-    assert [choice.wanted(n, "ivf") for n in (1001, 501, 500)] == ["ivf", "ivf", "hnsw"]
-    assert IndexChoice(kind="flat", factory="HNSW8").wanted(10**9) == "flat"
-    assert IndexChoice(kind="ivf").wanted(1) == "ivf"
-    assert IndexChoice(factory="HNSW8,SQ8", flat_up_to=100).wanted(101) == "HNSW8,SQ8"
-    assert [replace(choice, gpu=True).wanted(count) for count in (10, 150, 5000)] == ["flat", "ivf", "ivf"]
+    assert [choice.kind_for(n) for n in (0, 100, 101, 1000, 1001)] == ["flat", "flat", "hnsw", "hnsw", "ivf"]
+    assert [choice.kind_for(n, "hnsw") for n in (101, 51, 50)] == ["hnsw", "hnsw", "flat"]
+    assert [choice.kind_for(n, "ivf") for n in (1001, 501, 500)] == ["ivf", "ivf", "hnsw"]
+    assert IndexChoice(kind="flat", factory="HNSW8").kind_for(10**9) == "flat"
+    assert IndexChoice(kind="ivf").kind_for(1) == "ivf"
+    assert IndexChoice(factory="HNSW8,SQ8", flat_up_to=100).kind_for(101) == "HNSW8,SQ8"
+    assert [replace(choice, gpu=True).kind_for(count) for count in (10, 150, 5000)] == ["flat", "ivf", "ivf"]
 
 
 @pytest.mark.parametrize("kind", ["hnsw", "ivf", "flat"])

@@ -59,7 +59,7 @@ async def test_k_come_back_where_they_hold_common_words_alone(tmp_path: Path) ->
     await engine.put_many([new_document(f"{text} {name}", name) for name, text in words.items()])
 
     assert set(ids_of(await search(engine, "ore alpha beta", "lexical", 3))) == {"both", "first", "second"}
-    assert len((await search(engine, "ore alpha beta", "lexical", 10)).found) == 10
+    assert len((await search(engine, "ore alpha beta", "lexical", 10)).chunks) == 10
     chosen = Filter(document_ids=("d4", "d5"))
     assert set(ids_of(await search(engine, "ore alpha beta", "lexical", 2, chosen=chosen))) == {"d4", "d5"}
     await engine.close()

@@ -110,7 +110,7 @@ async def test_a_store_of_version_1_is_brought_up_in_place(tmp_path: Path) -> No
             "d4",
             "d5",
         }
-        assert sum(len(it.duplicates) for it in (await search(engine, "harbour", top_k=100)).found) > 0
+        assert sum(len(it.duplicates) for it in (await search(engine, "harbour", top_k=100)).chunks) > 0
         await engine.put(new_document("a row", "row", table_id="table"))
         await engine.delete("default", ["d0", "table"])
         assert (await engine.collection("default")).documents == 5

@@ -25,7 +25,7 @@ async def test_signatures_that_are_missing_or_old_are_made_of_the_text(tmp_path:
     assert all(near_duplicates.similarity(made[3], one) == 0 for one in made[:3])
     connection.close()
     async with opened("durable", tmp_path) as engine:
-        (found,) = (await search(engine, "tide flats", top_k=10)).found
+        (found,) = (await search(engine, "tide flats", top_k=10)).chunks
         assert len(found.duplicates) == 2
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 pytest.importorskip("pymilvus")
 
 from services.retrieval.engines.milvus.filter import expression, key
-from services.retrieval.engines.milvus.rows import asked, indexed
+from services.retrieval.engines.milvus.rows import indexed, query_words
 from services.retrieval.types.query import Condition, Filter
 
 PLAIN = re.compile(
@@ -48,10 +48,10 @@ def test_no_filter_is_no_expression() -> None:
 @given(st.text(max_size=200))
 def test_words_are_letters_and_digits_of_ascii(text: str) -> None:
     assert re.fullmatch(r"[a-z0-9 ]*", indexed(text))
-    assert re.fullmatch(r"[a-z0-9 ]*", asked(text))
+    assert re.fullmatch(r"[a-z0-9 ]*", query_words(text))
 
 
 @pytest.mark.parametrize("query", ["茶", "茶道", "泡茶", "Tea", "naïve", "don't", "プログラミング", "한국어"])
 def test_a_querys_words_are_among_those_of_a_text_that_has_them(query: str) -> None:
     text = "Tea is 泡茶道 to the naïve; don't ask. プログラミング 한국어"
-    assert set(asked(query).split()) <= set(indexed(text).split())
+    assert set(query_words(query).split()) <= set(indexed(text).split())

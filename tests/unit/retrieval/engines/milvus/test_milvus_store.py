@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from citemesh.errors import DeadlineExceeded, InvalidInput, NotFound, NotSupported, PreconditionFailed, Unavailable
-from services.retrieval.types.chunk import TokenVectors
+from services.retrieval.types.chunk import PackedTokenVectors
 from tests.contract.retrieval.retrieval_engines import EMBEDDING, OTHER, ids_of, new_document, search
 
 pymilvus = pytest.importorskip("pymilvus")
@@ -102,7 +102,7 @@ async def test_a_replacement_is_whole_or_not_at_all_wherever_it_dies(engine: Mil
         _, text = await engine.document("default", "pump")
         assert text in (OLD, NEW)
         for mode in ("dense", "lexical", "hybrid"):
-            found = (await search(engine, "pump bar", mode, top_k=10)).found
+            found = (await search(engine, "pump bar", mode, top_k=10)).chunks
             assert [it.chunk.text for it in found] == [text], f"{mode}, dead at change {at}"
         seen.add((died, text))
         if not died:
@@ -136,7 +136,7 @@ async def test_a_table_and_a_document_change_places_wherever_it_dies(
         await engine._run(engine._store.sweep)
         kept = {it.document_id for it in await engine.documents("default", "", 100)}
         assert kept in ({it.info.document_id for it in first}, {it.info.document_id for it in second})
-        texts = {it.chunk.text for it in (await search(engine, "pump bar", "lexical", keep_duplicates=True)).found}
+        texts = {it.chunk.text for it in (await search(engine, "pump bar", "lexical", keep_duplicates=True)).chunks}
         assert texts == {it.text for it in (first if kept == {it.info.document_id for it in first} else second)}
         assert len(await rows(engine)) == len(kept)
         outcomes.add((died, kept == {it.info.document_id for it in second}))
@@ -182,7 +182,7 @@ async def test_what_is_left_behind_takes_nobodys_place(engine: MilvusEngine) -> 
     small = engine._search
     small._candidates = 10
     for mode in ("dense", "lexical", "hybrid"):
-        found = (await search(engine, "pump", mode, top_k=5, keep_duplicates=True)).found
+        found = (await search(engine, "pump", mode, top_k=5, keep_duplicates=True)).chunks
         assert len(found) == 5
         assert all(it.document.document_id.startswith("d") for it in found)
 
@@ -206,7 +206,7 @@ async def test_everything_is_there_after_a_new_start(tmp_path: Path) -> None:
     first = MilvusEngine(str(tmp_path / "milvus.db"))
     await first.open()
     await first.create("default", EMBEDDING)
-    vectors = TokenVectors(bytes(range(256)) * 500, "v")
+    vectors = PackedTokenVectors(bytes(range(256)) * 500, "v")
     number = await first.put(new_document(OLD, "pump", token_vectors=vectors, metadata={"中文 \"'\\": "x\n🎉"}))
     await first.close()
     again = MilvusEngine(str(tmp_path / "milvus.db"))
@@ -214,7 +214,7 @@ async def test_everything_is_there_after_a_new_start(tmp_path: Path) -> None:
     info, text = await again.document("default", "pump")
     assert (text, info.metadata) == (OLD, {"中文 \"'\\": "x\n🎉"})
     found = await search(again, "pump", with_token_vectors=True)
-    assert found.found[0].chunk.token_vectors == vectors
+    assert found.chunks[0].chunk.token_vectors == vectors
     assert found.sequence == number
     assert await again.put(new_document(NEW, "pump")) > number
     await again.close()
@@ -223,12 +223,13 @@ async def test_everything_is_there_after_a_new_start(tmp_path: Path) -> None:
 async def test_two_replicas_see_each_others_changes(engine: MilvusEngine, tmp_path: Path) -> None:
     """Two engines over one client, as Milvus Lite lets in one process alone."""
     other = MilvusEngine("unused")
-    other._client, other._store, other._search = engine._client, engine._store, engine._search
+    other._client, other._registry = engine._client, engine._registry
+    other._store, other._search = engine._store, engine._search
     first = await engine.put(new_document(OLD, "pump"))
     second = await other.put(new_document(NEW, "pump"))
     assert second > first
     found = await search(engine, "pump")
-    assert (found.sequence, [it.chunk.text for it in found.found]) == (second, [NEW])
+    assert (found.sequence, [it.chunk.text for it in found.chunks]) == (second, [NEW])
     other._client = None
 
 

@@ -9,65 +9,65 @@ from pathlib import Path
 
 from citemesh.errors import PreconditionFailed
 from citemesh.models.manifest import sha256_of
-from services.retrieval.engines.durable.store import changes, schema
+from services.retrieval.engines.durable.store import schema
 from services.retrieval.engines.durable.store.backup import manifest
-from services.retrieval.engines.durable.store.backup.manifest import CopyContents, CopyManifest
+from services.retrieval.engines.durable.store.backup.manifest import CopiedCollection, CopyManifest
 from services.retrieval.engines.durable.store.faults import translated
-from services.retrieval.engines.durable.store.tables import collections
+from services.retrieval.engines.durable.store.tables import changes, collections
 from services.retrieval.types.collection import StoreCopy
 
-_UNFINISHED = ".unfinished-"
+_PREFIX = ".unfinished-"
 
 
 def copy(connection: sqlite3.Connection, folder: Path, collection: str) -> StoreCopy:
     """Copies a collection, or all for an empty name, into a new directory of the folder.
 
     Raises NotFound for an unknown collection, Unavailable where the disk is full, PreconditionFailed for a folder that
-    can't be written. What was begun and not finished is removed.
+    can't be written. An unfinished copy is removed.
     """
     if collection:
         collections.find(connection, collection)
     name = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{collection or 'all'}-{secrets.token_hex(3)}"
-    aside, final = folder / f"{_UNFINISHED}{name}", folder / name
+    unfinished, final = folder / f"{_PREFIX}{name}", folder / name
     try:
-        aside.mkdir(parents=True, mode=0o700)
-        made = _fill(connection, aside, collection)
-        aside.rename(final)
+        unfinished.mkdir(parents=True, mode=0o700)
+        manifest_of_copy = _fill(connection, unfinished, collection)
+        unfinished.rename(final)
         manifest.sync(folder)
     except OSError as error:
         fault = f"no copy can be made in {folder}: {error.strerror}"
         raise PreconditionFailed("SNAPSHOT_FAILED", fault, "check the path, its rights and its space") from None
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
-    return StoreCopy(final, made.sequence, made.documents, made.chunks)
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return StoreCopy(final, manifest_of_copy.sequence, manifest_of_copy.documents, manifest_of_copy.chunks)
 
 
 def sweep(folder: Path) -> None:
-    """Removes what a crash left unfinished."""
-    for path in folder.glob(f"{_UNFINISHED}*"):
+    """Removes copies that a crash left unfinished."""
+    for path in folder.glob(f"{_PREFIX}*"):
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _fill(connection: sqlite3.Connection, aside: Path, collection: str) -> CopyManifest:
-    path = aside / manifest.DATABASE
+def _fill(connection: sqlite3.Connection, unfinished: Path, collection: str) -> CopyManifest:
+    path = unfinished / manifest.DATABASE
     with translated(path), closing(sqlite3.connect(path, isolation_level=None)) as target:
         connection.backup(target)
         target.execute("PRAGMA journal_mode = DELETE")
         if collection:
-            _keep_only(target, collection)
+            _remove_others(target, collection)
         sequence, mark = changes.last(target)
-        held = tuple(_held(target))
+        copied = tuple(_collections(target))
     manifest.sync(path)
     now = datetime.now(UTC).isoformat()
     size, sha256 = path.stat().st_size, sha256_of(path)
-    made = CopyManifest(schema.VERSION, sequence, mark, now, held, size, sha256)
-    manifest.write(aside, made)
-    manifest.sync(aside)
-    return made
+    manifest_of_copy = CopyManifest(schema.VERSION, sequence, mark, now, copied, size, sha256)
+    manifest.write(unfinished, manifest_of_copy)
+    manifest.sync(unfinished)
+    return manifest_of_copy
 
 
-def _keep_only(target: sqlite3.Connection, collection: str) -> None:
-    """Takes all other collections out of a copy; their bytes too."""
+def _remove_others(target: sqlite3.Connection, collection: str) -> None:
+    """Removes all other collections from a copy, their bytes too."""
     target.execute("PRAGMA foreign_keys = ON")
     for row in collections.rows(target):
         if row.name != collection:
@@ -75,6 +75,6 @@ def _keep_only(target: sqlite3.Connection, collection: str) -> None:
     target.execute("VACUUM")
 
 
-def _held(target: sqlite3.Connection) -> list[CopyContents]:
+def _collections(target: sqlite3.Connection) -> list[CopiedCollection]:
     rows = target.execute("SELECT name, model, dimension, documents, chunks, unreadable FROM collections ORDER BY name")
-    return [CopyContents(*row) for row in rows]
+    return [CopiedCollection(*row) for row in rows]

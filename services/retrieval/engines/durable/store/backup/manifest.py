@@ -1,4 +1,4 @@
-"""What a copy of a store says of itself: a JSON file beside the database, written last."""
+"""Manifests of copies of a store: a JSON file beside the database, written last."""
 
 import json
 import os
@@ -13,7 +13,7 @@ DATABASE = "store.db"
 
 
 @dataclass(frozen=True, slots=True)
-class CopyContents:
+class CopiedCollection:
     """A collection in a copy."""
 
     name: str
@@ -32,23 +32,23 @@ class CopyManifest:
     sequence: int
     mark: str
     created_at: str
-    collections: tuple[CopyContents, ...]
+    collections: tuple[CopiedCollection, ...]
     size: int
     sha256: str
 
     @property
     def documents(self) -> int:
-        """Of all collections."""
-        return sum(held.documents for held in self.collections)
+        """Documents of all collections."""
+        return sum(collection.documents for collection in self.collections)
 
     @property
     def chunks(self) -> int:
-        """Of all collections."""
-        return sum(held.chunks for held in self.collections)
+        """Chunks of all collections."""
+        return sum(collection.chunks for collection in self.collections)
 
 
 def write(directory: Path, manifest: CopyManifest) -> None:
-    """Writes it, onto the disk."""
+    """Writes a manifest and syncs it."""
     with (directory / NAME).open("w", encoding="utf-8") as file:
         json.dump({"format": FORMAT, **asdict(manifest)}, file, ensure_ascii=False, indent=2)
         file.flush()
@@ -56,13 +56,14 @@ def write(directory: Path, manifest: CopyManifest) -> None:
 
 
 def read(directory: Path) -> CopyManifest:
-    """Reads it. Raises DataLoss where there is none, or none that this program reads."""
+    """Reads a manifest. Raises DataLoss where there is none that this program can read."""
     path = directory / NAME
     try:
-        found = json.loads(path.read_bytes())
-        if found.pop("format") != FORMAT:
+        fields = json.loads(path.read_bytes())
+        if fields.pop("format") != FORMAT:
             raise DataLoss(f"{path} is of another format than {FORMAT}", "restore it with the CiteMesh that made it")
-        return CopyManifest(**{**found, "collections": tuple(CopyContents(**held) for held in found["collections"])})
+        collections = tuple(CopiedCollection(**collection) for collection in fields["collections"])
+        return CopyManifest(**{**fields, "collections": collections})
     except OSError as error:
         raise DataLoss(f"{path} can't be read: {error.strerror}", "name a directory that Snapshot made") from None
     except (ValueError, TypeError, KeyError, AttributeError):
@@ -70,7 +71,7 @@ def read(directory: Path) -> CopyManifest:
 
 
 def sync(path: Path) -> None:
-    """Brings a file or a directory onto the disk."""
+    """Makes the disk keep what was written to a file or a directory."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

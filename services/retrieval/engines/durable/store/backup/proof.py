@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from citemesh.errors import DataLoss
-from services.retrieval.engines.durable.store.backup.manifest import CopyContents
+from services.retrieval.engines.durable.store.backup.manifest import CopiedCollection
 from services.retrieval.engines.durable.store.schema import lexicon
 from services.retrieval.engines.durable.store.tables import collections
 from services.retrieval.engines.durable.store.tables.collections import CollectionRow
@@ -17,9 +17,9 @@ _REMEDY = "take another copy"
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What was found whole. wordless: documents without a word to find them by, such as those of signs alone."""
+    """What was found whole. wordless: documents without a word to find them by, such as those of punctuation alone."""
 
-    collections: tuple[CopyContents, ...]
+    collections: tuple[CopiedCollection, ...]
     documents: int
     chunks: int
     wordless: int
@@ -32,13 +32,13 @@ def prove(connection: sqlite3.Connection, path: Path) -> Proof:
     rows = collections.rows(connection)
     wordless = sum(_collection(connection, path, row) for row in rows)
     infos = [(row, collections.info(connection, row.name)) for row in rows]
-    held = tuple(
-        CopyContents(row.name, row.embedding.model, row.embedding.dimension, info.documents, info.chunks,
+    proved = tuple(
+        CopiedCollection(row.name, row.embedding.model, row.embedding.dimension, info.documents, info.chunks,
              info.unreadable_chunks)
         for row, info in infos
     )  # fmt: skip
-    documents, chunks = sum(one.documents for one in held), sum(one.chunks for one in held)
-    return Proof(tuple(sorted(held, key=lambda one: one.name)), documents, chunks, wordless)
+    by_name = tuple(sorted(proved, key=lambda collection: collection.name))
+    return Proof(by_name, sum(info.documents for info in proved), sum(info.chunks for info in proved), wordless)
 
 
 def _collection(connection: sqlite3.Connection, path: Path, row: CollectionRow) -> int:
@@ -70,8 +70,8 @@ def _collection(connection: sqlite3.Connection, path: Path, row: CollectionRow) 
         f"words of collection {row.name!r} are missing",
         row,
     )
-    found = connection.execute("SELECT id, document_id, chunks FROM documents WHERE collection = ?", (row.id,))
-    return sum(not _document(connection, path, row, *one) for one in found)
+    rows = connection.execute("SELECT id, document_id, chunks FROM documents WHERE collection = ?", (row.id,))
+    return sum(not _document(connection, path, row, *columns) for columns in rows)
 
 
 def _document(
@@ -79,10 +79,10 @@ def _document(
 ) -> bool:
     """Whether a document has words. Raises DataLoss where it isn't whole, or isn't found by them."""
     text = connection.execute("SELECT text FROM texts WHERE document = ?", (number,)).fetchone()
-    kept = connection.execute("SELECT id, start, end, text FROM chunks WHERE document = ?", (number,)).fetchall()
-    if text is None or len(kept) != chunks or any(text[0][start:end] != part for _, start, end, part in kept):
+    parts = connection.execute("SELECT id, start, end, text FROM chunks WHERE document = ?", (number,)).fetchall()
+    if text is None or len(parts) != chunks or any(text[0][start:end] != part for _, start, end, part in parts):
         raise DataLoss(f"{path}: document {document_id!r} of collection {row.name!r} is not whole", _REMEDY)
-    worded = [(chunk, expression) for chunk, _, _, part in kept if (expression := _expression(part))]
+    worded = [(chunk, expression) for chunk, _, _, part in parts if (expression := _expression(part))]
     for chunk, expression in worded[:1]:
         sql = f"SELECT 1 FROM {lexicon(row.id)} WHERE {lexicon(row.id)} MATCH ? AND rowid = ?"
         if connection.execute(sql, (expression, chunk)).fetchone() is None:
@@ -92,7 +92,7 @@ def _document(
 
 
 def _expression(text: str) -> str:
-    """Finds what holds all of a text's first words."""
+    """An FTS5 expression that finds chunks with all of a text's first words."""
     words = lexical.query_words(text[:2000])[:_WORDS]
     return " AND ".join(filter(None, map(lexical.match_expression, words)))
 
@@ -103,8 +103,8 @@ def _check(
 ) -> None:  # fmt: skip
     values = {"id": row.id, "dimension": row.embedding.dimension} if row else {}
     try:
-        found = connection.execute(sql, values).fetchmany(2)
+        result = connection.execute(sql, values).fetchmany(2)
     except sqlite3.DatabaseError as error:
         raise DataLoss(f"{path}: {fault}: {error}", _REMEDY) from None
-    if found != expected:
+    if result != expected:
         raise DataLoss(f"{path}: {fault}", _REMEDY)

@@ -1,4 +1,4 @@
-"""Rows of chunks: places and texts, and all that hangs on them."""
+"""Rows of chunks: their places and texts."""
 
 import json
 import sqlite3
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from services.retrieval.engines.durable.store.database import number_list
 from services.retrieval.engines.durable.store.tables import documents, signatures, tokens, vectors, words
 from services.retrieval.engines.durable.store.tables.filters import where
-from services.retrieval.engines.durable.store.tables.number_list import listed
 from services.retrieval.engines.durable.store.tables.vectors import Numbers, numbers_from
 from services.retrieval.types.chunk import NOWHERE, Chunk, Place, Vector
 from services.retrieval.types.document import DocumentInfo, NewDocument, reference
@@ -17,24 +17,26 @@ from services.retrieval.types.query import Filter
 _COLUMNS = "k.id, k.chunk_id, k.start, k.end, k.page, k.headings, k.text"
 _LISTED = "FROM json_each(?) j CROSS JOIN chunks k ON k.id = j.value"
 _NO_HEADINGS = "[]"
-Kept = tuple[Chunk, DocumentInfo]
+ChunkAndDocument = tuple[Chunk, DocumentInfo]
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
-    """A document and what is made of its texts before it is written: words and signatures of its chunks."""
+class PreparedDocument:
+    """A document, and the words and signatures of its chunks, which are made before it is written."""
 
     document: NewDocument
     words: Sequence[words.Words]
     signatures: Sequence[bytes]
 
 
-def ready(document: NewDocument) -> Ready:
-    """Makes them. Takes about a millisecond a chunk."""
-    return Ready(document, words.of_document(document), signatures.of_document(document))
+def prepared(document: NewDocument) -> PreparedDocument:
+    """Makes words and signatures of a document. Takes about a millisecond a chunk."""
+    return PreparedDocument(document, words.of_document(document), signatures.of_document(document))
 
 
-def insert(connection: sqlite3.Connection, collection: int, number: int, new: Ready) -> tuple[list[int], Vector]:
+def insert(
+    connection: sqlite3.Connection, collection: int, number: int, new: PreparedDocument
+) -> tuple[list[int], Vector]:
     """Adds a document's chunks; returns numbers of those that have a vector, and these vectors."""
     document = new.document
     numbers = [_insert(connection, collection, number, chunk) for chunk in document.chunks]
@@ -44,9 +46,9 @@ def insert(connection: sqlite3.Connection, collection: int, number: int, new: Re
     return vectors.insert(connection, numbers, document)
 
 
-def passing(connection: sqlite3.Connection, collection: int, chosen: Filter) -> Numbers:
+def passing(connection: sqlite3.Connection, collection: int, chunk_filter: Filter) -> Numbers:
     """Numbers of the chunks that pass a filter."""
-    condition = where(collection, chosen)
+    condition = where(collection, chunk_filter)
     rows = connection.execute(
         f"SELECT k.id FROM documents d JOIN chunks k ON k.document = d.id WHERE {condition.sql}",
         condition.values,
@@ -54,22 +56,22 @@ def passing(connection: sqlite3.Connection, collection: int, chosen: Filter) -> 
     return numbers_from(rows)
 
 
-def read(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Kept]:
-    """Chunks, without token ids and vectors, and their documents, by number; those that are gone are missing."""
-    rows = connection.execute(f"SELECT {_COLUMNS}, k.document {_LISTED}", (listed(numbers),)).fetchall()
-    known = documents.read(connection, list({row[7] for row in rows}))
-    return {row[0]: (_chunk(row), known[row[7]]) for row in rows}
+def read(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, ChunkAndDocument]:
+    """Chunks, without token ids and vectors, and their documents, by number; deleted ones are missing."""
+    rows = connection.execute(f"SELECT {_COLUMNS}, k.document {_LISTED}", (number_list(numbers),)).fetchall()
+    by_number = documents.read(connection, list({row[7] for row in rows}))
+    return {row[0]: (_chunk(row), by_number[row[7]]) for row in rows}
 
 
-def references(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Kept]:
-    """The same with nothing but ids."""
+def references(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, ChunkAndDocument]:
+    """As `read`, with nothing but ids."""
     rows = connection.execute(
         f"SELECT k.id, k.chunk_id, k.document, d.document_id, c.name {_LISTED} JOIN documents d ON d.id = k.document"
         " JOIN collections c ON c.id = d.collection",
-        (listed(numbers),),
+        (number_list(numbers),),
     ).fetchall()
-    known = {number: reference(name, collection) for number, name, collection in {row[2:] for row in rows}}
-    return {row[0]: (Chunk(row[1], NOWHERE, ""), known[row[2]]) for row in rows}
+    by_number = {number: reference(name, collection) for number, name, collection in {row[2:] for row in rows}}
+    return {row[0]: (Chunk(row[1], NOWHERE, ""), by_number[row[2]]) for row in rows}
 
 
 def without_tokens(connection: sqlite3.Connection, digest: str, limit: int) -> tuple[Chunk, ...]:

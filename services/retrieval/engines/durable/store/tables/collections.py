@@ -46,7 +46,7 @@ def create(connection: sqlite3.Connection, name: str, embedding: Embedding) -> C
 
 
 def drop(connection: sqlite3.Connection, name: str) -> CollectionRow:
-    """Removes a collection and all that is in it; its number is never given again. Raises NotFound."""
+    """Removes a collection and all that is in it; its number is never used again. Raises NotFound."""
     row = find(connection, name)
     connection.execute("DELETE FROM collections WHERE id = ?", (row.id,))
     drop_lexicon(connection, row.id)
@@ -54,13 +54,13 @@ def drop(connection: sqlite3.Connection, name: str) -> CollectionRow:
 
 
 def state(connection: sqlite3.Connection, name: str) -> CollectionState:
-    """What a search has to know of one. Raises NotFound, which names those that exist."""
-    found = connection.execute(
+    """State of a collection, for a search. Raises NotFound, which names those that exist."""
+    row = connection.execute(
         "SELECT id, model, digest, dimension, chunks, unreadable, changed FROM collections WHERE name = ?", (name,)
     ).fetchone()
-    if found is None:
+    if row is None:
         raise NotFound("collection", name, _existing(connection))
-    return CollectionState(CollectionRow(found[0], name, Embedding(*found[1:4])), *found[4:])
+    return CollectionState(CollectionRow(row[0], name, Embedding(*row[1:4])), *row[4:])
 
 
 def changed(connection: sqlite3.Connection, row: CollectionRow) -> int:
@@ -69,7 +69,7 @@ def changed(connection: sqlite3.Connection, row: CollectionRow) -> int:
 
 
 def find(connection: sqlite3.Connection, name: str) -> CollectionRow:
-    """Finds one by name. Raises NotFound, which names those that exist."""
+    """Finds a collection by name. Raises NotFound, which names those that exist."""
     row = connection.execute("SELECT id, model, digest, dimension FROM collections WHERE name = ?", (name,)).fetchone()
     if row is None:
         raise NotFound("collection", name, _existing(connection))
@@ -77,21 +77,21 @@ def find(connection: sqlite3.Connection, name: str) -> CollectionRow:
 
 
 def rows(connection: sqlite3.Connection) -> list[CollectionRow]:
-    """All of them."""
-    found = connection.execute("SELECT id, name, model, digest, dimension FROM collections ORDER BY id")
-    return [CollectionRow(row[0], row[1], Embedding(row[2], row[3], row[4])) for row in found]
+    """All collections."""
+    selected = connection.execute("SELECT id, name, model, digest, dimension FROM collections ORDER BY id")
+    return [CollectionRow(row[0], row[1], Embedding(row[2], row[3], row[4])) for row in selected]
 
 
 def info(connection: sqlite3.Connection, name: str) -> CollectionInfo:
-    """Reads one with its counts. Raises NotFound."""
+    """Reads a collection with its counts. Raises NotFound."""
     find(connection, name)
     return _info(connection.execute(f"{_COLUMNS} WHERE name = ?", (name,)).fetchone())
 
 
 def page(connection: sqlite3.Connection, after: str, limit: int) -> tuple[CollectionInfo, ...]:
     """Reads those after a name, in order of names."""
-    found = connection.execute(f"{_COLUMNS} WHERE name > ? ORDER BY name LIMIT ?", (after, limit))
-    return tuple(_info(row) for row in found)
+    selected = connection.execute(f"{_COLUMNS} WHERE name > ? ORDER BY name LIMIT ?", (after, limit))
+    return tuple(_info(row) for row in selected)
 
 
 def require(row: CollectionRow, embedding: Embedding) -> None:
@@ -101,8 +101,8 @@ def require(row: CollectionRow, embedding: Embedding) -> None:
 
 
 def _existing(connection: sqlite3.Connection) -> str:
-    found = connection.execute("SELECT name FROM collections ORDER BY name LIMIT ?", (_NAMED_IN_ERRORS + 1,))
-    names = [str(row[0]) for row in found]
+    selected = connection.execute("SELECT name FROM collections ORDER BY name LIMIT ?", (_NAMED_IN_ERRORS + 1,))
+    names = [str(row[0]) for row in selected]
     more = ", ..." if len(names) > _NAMED_IN_ERRORS else ""
     return f"there are: {', '.join(names[:_NAMED_IN_ERRORS])}{more}" if names else "create one first"
 

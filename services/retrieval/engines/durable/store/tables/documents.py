@@ -1,4 +1,4 @@
-"""Rows of documents, and all that hangs on them."""
+"""Rows of documents, with their texts and metadata."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from citemesh.errors import NotFound
+from services.retrieval.engines.durable.store.database import number_list
 from services.retrieval.engines.durable.store.schema import lexicon
-from services.retrieval.engines.durable.store.tables.number_list import listed
-from services.retrieval.search.domains import domain
-from services.retrieval.search.numbers import number_of
+from services.retrieval.search.filter_values import domain, number_of
 from services.retrieval.types.document import DocumentInfo, NewDocument
 
 COLUMNS = """d.id, d.document_id, c.name, d.title, d.uri, d.source_type, d.language, d.content_sha256, d.size_bytes,
@@ -17,10 +16,10 @@ d.characters, d.chunks, d.pages, d.table_id, d.ingested_at, d.published_at"""
 _FROM = f"SELECT {COLUMNS} FROM documents d JOIN collections c ON c.id = d.collection"
 
 
-_NAMED = "SELECT id FROM documents WHERE collection = :collection AND document_id = :name"
+_BY_ID = "SELECT id FROM documents WHERE collection = :collection AND document_id = :name"
 # Two looks, each by an index of its own: SQLite answers an OR of the two by reading the whole collection.
-_EITHER = (
-    f"{_NAMED} UNION SELECT id FROM documents WHERE collection = :collection AND table_id = :name AND table_id <> ''"
+_BY_ID_OR_TABLE = (
+    f"{_BY_ID} UNION SELECT id FROM documents WHERE collection = :collection AND table_id = :name AND table_id <> ''"
 )
 
 
@@ -70,27 +69,27 @@ def insert(connection: sqlite3.Connection, collection: int, document: NewDocumen
     return number
 
 
-def make_way(connection: sqlite3.Connection, collection: int, new: DocumentInfo) -> list[int]:
+def remove_replaced(connection: sqlite3.Connection, collection: int, new: DocumentInfo) -> list[int]:
     """Removes what a document replaces: that of its id, all rows of a table of its id, and, where it is a row itself,
     the document of its table's id. Returns the chunks' numbers."""
-    removed, _ = _remove(connection, collection, _EITHER, new.document_id)
+    removed, _ = _remove(connection, collection, _BY_ID_OR_TABLE, new.document_id)
     if new.table_id:
-        removed += _remove(connection, collection, _NAMED, new.table_id)[0]
+        removed += _remove(connection, collection, _BY_ID, new.table_id)[0]
     return removed
 
 
 def remove_all(connection: sqlite3.Connection, collection: int, ids: Sequence[str]) -> dict[str, list[int]]:
-    """Removes those of the ids that are there, a table's id with all its rows; returns the chunks' numbers by id."""
-    found = {name: _remove(connection, collection, _EITHER, name) for name in dict.fromkeys(ids)}
-    return {name: chunks for name, (chunks, documents) in found.items() if documents}
+    """Removes the documents of the ids, and all rows of a table's id; returns the removed chunks' numbers by id."""
+    removed = {name: _remove(connection, collection, _BY_ID_OR_TABLE, name) for name in dict.fromkeys(ids)}
+    return {name: chunks for name, (chunks, documents) in removed.items() if documents}
 
 
 def read(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, DocumentInfo]:
-    """Documents by number; those that are gone are missing."""
+    """Documents by number; deleted ones are missing."""
     rows = connection.execute(
         f"SELECT {COLUMNS} FROM json_each(?) j CROSS JOIN documents d ON d.id = j.value"
         " JOIN collections c ON c.id = d.collection",
-        (listed(numbers),),
+        (number_list(numbers),),
     ).fetchall()
     return dict(zip((row[0] for row in rows), infos(connection, rows), strict=True))
 
@@ -98,29 +97,29 @@ def read(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Do
 def infos(connection: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> list[DocumentInfo]:
     """Documents from rows of COLUMNS, whose metadata is read at once."""
     metadata: dict[int, dict[str, str]] = {int(row[0]): {} for row in rows}
-    found = connection.execute(
+    entries = connection.execute(
         "SELECT m.document, m.key, m.value FROM json_each(?) j CROSS JOIN metadata m ON m.document = j.value"
         " ORDER BY m.document, m.key",
-        (listed(list(metadata)),),
+        (number_list(list(metadata)),),
     )
-    for number, key, value in found.fetchall():
+    for number, key, value in entries.fetchall():
         metadata[number][key] = value
     return [_info(row, metadata[row[0]]) for row in rows]
 
 
 def _info(row: tuple[Any, ...], metadata: dict[str, str]) -> DocumentInfo:
-    _, *said, table_id, ingested_at, published_at = row
+    _, *descriptive, table_id, ingested_at, published_at = row
     published = None if published_at is None else datetime.fromtimestamp(published_at, UTC)
-    fields: list[Any] = [*said, datetime.fromisoformat(ingested_at), published, metadata, table_id]
+    fields: list[Any] = [*descriptive, datetime.fromisoformat(ingested_at), published, metadata, table_id]
     return DocumentInfo(*fields)
 
 
-def _remove(connection: sqlite3.Connection, collection: int, which: str, name: str) -> tuple[list[int], int]:
-    """Numbers of the chunks that went, and how many documents."""
-    rows = connection.execute(which, {"name": name, "collection": collection}).fetchall()
+def _remove(connection: sqlite3.Connection, collection: int, query: str, name: str) -> tuple[list[int], int]:
+    """Removes the documents that a query selects; returns their chunks' numbers, and how many documents."""
+    rows = connection.execute(query, {"name": name, "collection": collection}).fetchall()
     chunks: list[int] = []
     for row in rows:
-        chunks += (it[0] for it in connection.execute("SELECT id FROM chunks WHERE document = ?", row))
+        chunks += (chunk for (chunk,) in connection.execute("SELECT id FROM chunks WHERE document = ?", row))
     connection.executemany(f"DELETE FROM {lexicon(collection)} WHERE rowid = ?", [(chunk,) for chunk in chunks])
     connection.executemany("DELETE FROM documents WHERE id = ?", rows)
     return chunks, len(rows)

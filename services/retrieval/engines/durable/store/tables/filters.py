@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from services.retrieval.search.domains import suffix
+from services.retrieval.search.filter_values import suffix
 from services.retrieval.types.query import Condition, Filter
 
 _SIDE_BY_SIDE = 32
@@ -18,19 +18,21 @@ class Where:
     values: tuple[object, ...]
 
 
-def where(collection: int, chosen: Filter) -> Where:
+def where(collection: int, document_filter: Filter) -> Where:
     """The condition that a document of a collection passes a filter; never empty."""
     parts = [
         Where("d.collection = ?", (collection,)),
-        *_any_of("d.document_id", chosen.document_ids),
-        *_any_of("d.source_type", chosen.source_types),
-        *_any_of("d.language", chosen.languages),
-        *_domains(chosen.domains),
-        *_published(chosen),
-        *(_metadata(key, [("m.value = ?", value)]) for key, value in chosen.metadata.items()),
-        *map(_condition, chosen.conditions),
+        *_any_of("d.document_id", document_filter.document_ids),
+        *_any_of("d.source_type", document_filter.source_types),
+        *_any_of("d.language", document_filter.languages),
+        *_domains(document_filter.domains),
+        *_published(document_filter),
+        *(_metadata(key, [("m.value = ?", value)]) for key, value in document_filter.metadata.items()),
+        *map(_condition, document_filter.conditions),
     ]
-    return Where(_joined(" AND ", [it.sql for it in parts]), tuple(value for it in parts for value in it.values))
+    return Where(
+        _joined(" AND ", [part.sql for part in parts]), tuple(value for part in parts for value in part.values)
+    )
 
 
 def _joined(word: str, parts: Sequence[str]) -> str:
@@ -67,12 +69,12 @@ def _within(name: str) -> tuple[object, ...]:
     return (len(end), end)
 
 
-def _published(chosen: Filter) -> list[Where]:
+def _published(document_filter: Filter) -> list[Where]:
     parts = []
-    if chosen.published_after is not None:
-        parts.append(Where("d.published_at >= ?", (chosen.published_after.timestamp(),)))
-    if chosen.published_before is not None:
-        parts.append(Where("d.published_at < ?", (chosen.published_before.timestamp(),)))
+    if document_filter.published_after is not None:
+        parts.append(Where("d.published_at >= ?", (document_filter.published_after.timestamp(),)))
+    if document_filter.published_before is not None:
+        parts.append(Where("d.published_at < ?", (document_filter.published_before.timestamp(),)))
     return parts
 
 

@@ -1,4 +1,4 @@
-"""Which words of a query a large collection is asked for: the rarest, so far that reading their passages is bounded.
+"""Chooses the words of a query that a large collection is searched for: the rarest, up to a number of passages.
 
 FTS5 scores every passage that holds any word of a query, so a search grows with its collection, and most of it goes
 into the words that tell least. Counting a word's passages costs a twentieth of scoring them, and is remembered.
@@ -34,13 +34,13 @@ class Postings:
         if len(terms) <= _ALWAYS or passages * len(terms) <= self._most:
             return list(terms)
         counts = {term: self._count(connection, collection, passages, term) for term in terms}
-        kept, left = set[str](), self._most
+        affordable, left = set[str](), self._most
         for term in sorted(counts, key=counts.__getitem__):
             left -= counts[term]
-            if left < 0 and len(kept) >= _ALWAYS:
+            if left < 0 and len(affordable) >= _ALWAYS:
                 break
-            kept.add(term)
-        return [term for term in terms if term in kept]
+            affordable.add(term)
+        return [term for term in terms if term in affordable]
 
     def _count(self, connection: sqlite3.Connection, collection: int, passages: int, term: str) -> int:
         """Passages that hold a word; counted again once the collection has grown or shrunk by a tenth."""

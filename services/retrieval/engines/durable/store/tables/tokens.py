@@ -5,34 +5,35 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from services.retrieval.engines.durable.store.tables.number_list import listed
-from services.retrieval.types.chunk import Chunk, TokenIds, TokenVectors
+from services.retrieval.engines.durable.store.database import number_list
+from services.retrieval.types.chunk import Chunk, PackedTokenVectors, TokenIds
 
 
 def insert(connection: sqlite3.Connection, numbers: Sequence[int], chunks: Sequence[Chunk]) -> None:
-    """Adds what chunks have of them."""
+    """Adds the token ids and token vectors that chunks have."""
     pairs = list(zip(numbers, chunks, strict=True))
     connection.executemany(
         "INSERT INTO tokens VALUES (?, ?, ?)",
-        [(number, it.tokens.digest, _pack(it.tokens.ids)) for number, it in pairs if it.tokens.digest],
+        [(number, chunk.tokens.digest, _pack(chunk.tokens.ids)) for number, chunk in pairs if chunk.tokens.digest],
     )
-    vectors = [(number, it.token_vectors) for number, it in pairs if it.token_vectors.digest]
+    vectors = [(number, chunk.token_vectors) for number, chunk in pairs if chunk.token_vectors.digest]
     connection.executemany(
-        "INSERT INTO token_vectors VALUES (?, ?, ?)", [(number, it.digest, it.packed) for number, it in vectors]
+        "INSERT INTO token_vectors VALUES (?, ?, ?)",
+        [(number, packed.digest, packed.packed) for number, packed in vectors],
     )
 
 
 def ids(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, TokenIds]:
     """Token ids by number; chunks that have none are missing."""
     sql = "SELECT chunk, digest, ids FROM json_each(?) j CROSS JOIN tokens t ON t.chunk = j.value"
-    rows = connection.execute(sql, (listed(numbers),))
+    rows = connection.execute(sql, (number_list(numbers),))
     return {row[0]: TokenIds(tuple(np.frombuffer(row[2], dtype="<u4").tolist()), row[1]) for row in rows}
 
 
-def vectors(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, TokenVectors]:
+def vectors(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, PackedTokenVectors]:
     """Token vectors by number; chunks that have none are missing."""
     sql = "SELECT chunk, digest, packed FROM json_each(?) j CROSS JOIN token_vectors t ON t.chunk = j.value"
-    return {row[0]: TokenVectors(row[2], row[1]) for row in connection.execute(sql, (listed(numbers),))}
+    return {row[0]: PackedTokenVectors(row[2], row[1]) for row in connection.execute(sql, (number_list(numbers),))}
 
 
 def fill(connection: sqlite3.Connection, tokens: Mapping[str, TokenIds]) -> None:

@@ -17,12 +17,12 @@ def insert(connection: sqlite3.Connection, numbers: Sequence[int], document: New
     """Adds a document's vectors; returns the numbers of chunks that have one, and these vectors."""
     readable = [at for at in range(len(numbers)) if at not in document.unreadable]
     vectors = np.asarray(document.vectors, dtype="<f4")[readable]
-    kept = [numbers[at] for at in readable]
+    with_vector = [numbers[at] for at in readable]
     connection.executemany(
-        "INSERT INTO vectors VALUES (?, ?)", zip(kept, (vector.tobytes() for vector in vectors), strict=True)
+        "INSERT INTO vectors VALUES (?, ?)", zip(with_vector, (vector.tobytes() for vector in vectors), strict=True)
     )
     connection.executemany("INSERT INTO unreadable VALUES (?)", [(numbers[at],) for at in document.unreadable])
-    return kept, vectors.astype(np.float32, copy=False)
+    return with_vector, vectors.astype(np.float32, copy=False)
 
 
 def numbers_of(connection: sqlite3.Connection, collection: int) -> Numbers:
@@ -40,7 +40,7 @@ def numbers_from(rows: Iterable[tuple[int]]) -> Numbers:
 
 
 def read(connection: sqlite3.Connection, numbers: Numbers, dimension: int) -> Iterator[tuple[Numbers, Vector]]:
-    """Reads vectors in portions of at most 1024, so that it needs little memory; those that are gone are missing."""
+    """Reads vectors in portions of at most 1024, to save memory; deleted ones are missing."""
     for start in range(0, len(numbers), READ_AT_ONCE):
         portion = numbers[start : start + READ_AT_ONCE].tolist()
         marks = ", ".join("?" * len(portion))

@@ -18,11 +18,11 @@ def of_document(document: NewDocument) -> list[Words]:
     return [_words(document.info.title, chunk.place.headings, chunk.text) for chunk in document.chunks]
 
 
-def insert(connection: sqlite3.Connection, collection: int, numbers: Sequence[int], found: Sequence[Words]) -> None:
+def insert(connection: sqlite3.Connection, collection: int, numbers: Sequence[int], words: Sequence[Words]) -> None:
     """Adds chunks' words by their numbers."""
     connection.executemany(
         f"INSERT INTO {lexicon(collection)} (rowid, headings, body) VALUES (?, ?, ?)",
-        [(chunk, *pair) for chunk, pair in zip(numbers, found, strict=True)],
+        [(chunk, *pair) for chunk, pair in zip(numbers, words, strict=True)],
     )
 
 
@@ -33,21 +33,21 @@ def index_anew(connection: sqlite3.Connection, collection: int) -> None:
         " WHERE k.collection = ? ORDER BY k.id",
         (collection,),
     )
-    found = ((number, *_words(title, json.loads(headings), text)) for number, title, headings, text in rows)
-    connection.executemany(f"INSERT INTO {lexicon(collection)} (rowid, headings, body) VALUES (?, ?, ?)", found)
+    rows_of_words = ((number, *_words(title, json.loads(headings), text)) for number, title, headings, text in rows)
+    connection.executemany(f"INSERT INTO {lexicon(collection)} (rowid, headings, body) VALUES (?, ?, ?)", rows_of_words)
 
 
 def scores(
-    connection: sqlite3.Connection, collection: int, terms: Sequence[str], chosen: Filter, limit: int
+    connection: sqlite3.Connection, collection: int, terms: Sequence[str], chunk_filter: Filter, limit: int
 ) -> dict[int, float]:
     """BM25 of the best chunks that hold any of a query's terms and pass a filter, by number; higher is better."""
     if not terms:
         return {}
     table, expression = lexicon(collection), " OR ".join(terms)
-    if chosen.empty:
+    if chunk_filter.empty:
         sql = f"SELECT rowid, -rank FROM {table} WHERE {table} MATCH ? ORDER BY rank, rowid LIMIT ?"
         return dict(connection.execute(sql, (expression, limit)).fetchall())
-    condition = where(collection, chosen)
+    condition = where(collection, chunk_filter)
     sql = (
         f"SELECT l.rowid, -l.rank FROM {table} l JOIN chunks k ON k.id = l.rowid"
         f" JOIN documents d ON d.id = k.document WHERE {table} MATCH ? AND {condition.sql}"

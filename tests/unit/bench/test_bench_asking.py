@@ -1,21 +1,19 @@
-"""Local services, on fake engines: they are what the mesh is compared with, so they must answer."""
+"""What the bench of the first text asks: questions about sections, and one process of services that answers them."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from bench.common import corpus
 from bench.common.asking import STEPS, Asker
-from bench.common.one_process import copy_store, upstreams
+from bench.common.one_process import upstreams
+from citemesh.client.types import Upload
 from gateway.answering import Answering
 from gateway.main import admission_of
 from gateway.query.flow import Flow
 from gateway.settings import GatewaySettings
-from services.retrieval.embedding.fake import FakeEncoder
-from services.retrieval.engines.durable.engine import DurableEngine
-from services.retrieval.types.chunk import Chunk, Place
-from services.retrieval.types.document import DocumentInfo, NewDocument
+from services.retrieval.local import local_retrieval
+from services.retrieval.settings import RetrievalSettings
 
 TEXT = "Envoy 是一个代理 🚀. A sidecar stands beside each service. Keys are checked at the door."
 
@@ -26,26 +24,13 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(f"CITEMESH_{name}", "fake")
 
 
-async def keep(state_dir: Path, text: str) -> None:
-    """A store with one document."""
-    encoder = FakeEncoder()
-    info = DocumentInfo("d1", "default", "doors", "doors.md", "text", "en", "0" * 64, len(text), len(text), 1, 0,
-                        datetime.now(UTC))  # fmt: skip
-    engine = DurableEngine(state_dir / "store")
-    await engine.open()
-    try:
-        await engine.create("default", encoder.embedding)
-        vectors = encoder.embed(encoder.ids([text], "passage"))
-        await engine.put(NewDocument(info, text, [Chunk("c1", Place(0, len(text)), text)], vectors, encoder.embedding))
-    finally:
-        await engine.close()
-
-
 async def test_a_question_passes_through_all_services_of_one_process(tmp_path: Path) -> None:
-    await keep(tmp_path / "mesh", TEXT)
-    copy_store(tmp_path / "mesh", tmp_path / "own")
+    async with local_retrieval(RetrievalSettings(readers=0, state_dir=tmp_path / "mesh")) as retrieval:
+        upload = Upload("d1", TEXT.encode(), uri="doors.md", title="doors")
+        assert [report.state async for report in retrieval.documents.ingest([upload])][-1] == "committed"
+        copy = await retrieval.collections.snapshot()
     settings = GatewaySettings()
-    async with upstreams(tmp_path / "own") as services:
+    async with upstreams(Path(copy.directory), tmp_path / "own") as services:
         flow = Flow(services, settings.limits)
         asker = Asker("one process", Answering(flow, admission_of(settings), 30.0).ask)
         await asker.question("What stands beside each service?", 64)
