@@ -58,7 +58,8 @@ def _operation(path: str, method: str, operation: dict[str, Any]) -> str:
         _answers(operation["responses"]),
     ]
     return (
-        f'<details id="{escape(operation["operationId"])}"><summary><span class="method">{escape(method.upper())}</span> '
+        f'<details id="{escape(operation["operationId"])}"><summary>'
+        f'<span class="method">{escape(method.upper())}</span> '
         f"<code>{escape(path)}</code> — {_prose(operation['summary'])}</summary>{''.join(parts)}</details>"
     )
 

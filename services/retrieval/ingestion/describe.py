@@ -78,10 +78,10 @@ def file_name(uri: str) -> str:
     return ""
 
 
-def _metadata(sent: Mapping[str, str], said: Mapping[str, str]) -> dict[str, str]:
+def _metadata(senders: Mapping[str, str], documents: Mapping[str, str]) -> dict[str, str]:
     """The sender's entries, and the document's own as far as there is room."""
-    entries = dict(sent)
-    for key, value in said.items():
+    entries = dict(senders)
+    for key, value in documents.items():
         small = len(key.encode()) + len(value.encode()) <= MAX_METADATA_BYTES
         if small and len(entries) < MAX_METADATA:
             entries.setdefault(key, value)

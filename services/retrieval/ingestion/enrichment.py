@@ -70,7 +70,9 @@ class Enricher:
         vectors, packed = await self._portions(embedded, list(map(len, parts.texts)))
         remaining = iter(packed)
         by_text = [[next(remaining) for _ in range(count)] for count in parts.counts]
-        return means(vectors, parts), [some[0] if len(some) == 1 else PackedTokenVectors() for some in by_text]
+        return means(vectors, parts), [
+            packed_pieces[0] if len(packed_pieces) == 1 else PackedTokenVectors() for packed_pieces in by_text
+        ]
 
     async def _portions(
         self, embedded: Sequence[str], lengths: Sequence[int]

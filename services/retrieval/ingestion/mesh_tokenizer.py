@@ -19,12 +19,12 @@ class MeshTokenizer:
 
     async def encode(self, texts: Sequence[str]) -> list[TokenIds]:
         """Ids of each text. Raises Unavailable, Overloaded, DeadlineExceeded."""
-        found: list[TokenIds] = []
+        ids_of_texts: list[TokenIds] = []
         with call_context.calling(_BACKGROUND):
             for portion in _portions(texts):
                 answer = await self._mesh.tokenizer.encode(portion)
-                found += (TokenIds(ids, answer.digest) for ids in answer.sequences)
-        return found
+                ids_of_texts += (TokenIds(ids, answer.digest) for ids in answer.sequences)
+        return ids_of_texts
 
 
 def _portions(texts: Sequence[str]) -> Iterator[list[str]]:

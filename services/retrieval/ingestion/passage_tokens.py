@@ -97,10 +97,10 @@ class TokenFiller:
         self._done_for = digest
 
     async def _fill(self, chunks: Sequence[Chunk], digest: str) -> None:
-        found = await self._tokenizer.encode([chunk.text for chunk in chunks])
-        if any(tokens.digest != digest for tokens in found):
+        encoded = await self._tokenizer.encode([chunk.text for chunk in chunks])
+        if any(tokens.digest != digest for tokens in encoded):
             raise Unavailable("the tokenizer, which changed meanwhile,")
-        await self._backlog.fill_tokens({chunk.chunk_id: tokens for chunk, tokens in zip(chunks, found, strict=True)})
+        await self._backlog.fill_tokens({chunk.chunk_id: tokens for chunk, tokens in zip(chunks, encoded, strict=True)})
 
     async def _run(self) -> None:
         while True:

@@ -89,9 +89,9 @@ class Pipeline:
         header = upload.header
         sha256 = await _sha256(upload.data)
         document_id = header.document_id or document_id_of(header.collection, sha256)
-        stored = await self._stored(header.collection, document_id)
-        if stored and stored.content_sha256 == sha256:
-            await report(progress(header, "unchanged", stored))
+        existing = await self._stored(header.collection, document_id)
+        if existing and existing.content_sha256 == sha256:
+            await report(progress(header, "unchanged", existing))
             return
         kind, parsed = await self._reader.read(upload.data, header.media_type, header.uri or header.title)
         if isinstance(parsed, TableLayout):

@@ -96,20 +96,20 @@ class _Stream:
         except IngestFault:
             await self._skip()
             raise
-        service = await self._ingestion.budget.take(header.size_bytes or self._ingestion.most_bytes)
+        reservation = await self._ingestion.budget.take(header.size_bytes or self._ingestion.most_bytes)
         try:
             data = await self._data(header)
         except BaseException:
-            service.give_back()
+            reservation.give_back()
             raise
-        service.shrink(len(data))
-        self._begin(Upload(header, data), service)
+        reservation.shrink(len(data))
+        self._begin(Upload(header, data), reservation)
 
-    def _begin(self, upload: Upload, service: Reservation) -> None:
+    def _begin(self, upload: Upload, reservation: Reservation) -> None:
         document = asyncio.create_task(self._ingest(upload))
         self._documents.add(document)
         document.add_done_callback(self._documents.discard)
-        document.add_done_callback(lambda _: service.give_back())
+        document.add_done_callback(lambda _: reservation.give_back())
 
     async def _ingest(self, upload: Upload) -> None:
         await self._report(Progress(upload.header.correlation_id, "received", upload.header.document_id))
@@ -158,8 +158,8 @@ class _Stream:
             del self._seen[next(iter(self._seen))]
 
 
-def _another_size(header: Header, came: str) -> IngestFault:
-    fault = f"size_bytes: it says {header.size_bytes}, and {came} came"
+def _another_size(header: Header, received: str) -> IngestFault:
+    fault = f"size_bytes: it says {header.size_bytes}, and {received} came"
     return IngestFault("INVALID_HEADER", fault, "send the real size, or 0")
 
 

@@ -76,20 +76,20 @@ def chunk(parsed: Parsed, counter: TokenCounter, size: ChunkSize) -> list[Place]
 def _pieces(parsed: Parsed, size: ChunkSize) -> Iterator[_Piece]:
     """What is never cut unless it is too large by itself, in the order of the text."""
     headings: list[tuple[int, str]] = []
-    page, apart = 0, False
+    page, separate = 0, False
     for block in parsed.blocks:
         if block.kind == "comment":
-            apart = True
+            separate = True
             continue
         if block.kind == "heading":
             title = heading_text(parsed.text[block.start : block.end])
             headings = [*((level, words) for level, words in headings if level < block.level), (block.level, title)]
         path = tuple(words for _, words in headings if words)
         on_page = bisect_right(parsed.pages, block.start)
-        apart, page = apart or (on_page != page and not size.sliding), on_page
+        separate, page = separate or (on_page != page and not size.sliding), on_page
         for start, end in _cut(parsed.text, block, size):
-            yield _Piece(start, end, 0, page, path, block.kind == "heading", apart)
-            apart = False
+            yield _Piece(start, end, 0, page, path, block.kind == "heading", separate)
+            separate = False
 
 
 def _cut(text: str, block: Block, size: ChunkSize) -> Iterator[tuple[int, int]]:
@@ -134,12 +134,12 @@ def _finer(text: str, piece: _Piece, counter: TokenCounter, size: ChunkSize) -> 
 
 def _by_tokens(text: str, piece: _Piece, counter: TokenCounter, size: ChunkSize) -> Iterator[_Piece]:
     ends = [piece.start + end for end in counter.ends(text[piece.start : piece.end])]
-    start, apart = piece.start, piece.apart
+    start, separate = piece.start, piece.apart
     while start < piece.end:
         last = bisect_right(ends, start) + size.piece
         cut = whole_character(text, start, ends[last - 1]) if last <= len(ends) else piece.end
-        yield replace(piece, start=start, end=cut, tokens=size.piece, apart=apart)
-        start, apart = cut, False
+        yield replace(piece, start=start, end=cut, tokens=size.piece, apart=separate)
+        start, separate = cut, False
 
 
 def _pack(pieces: Iterable[_Piece], size: ChunkSize) -> Iterator[list[_Piece]]:

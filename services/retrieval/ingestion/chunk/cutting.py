@@ -29,8 +29,8 @@ def by_size(text: str, start: int, end: int, most: int) -> Iterator[Span]:
 def _space_before(text: str, start: int, cut: int) -> int:
     """The place after the last space in the last quarter of start..cut; cut itself where there is none."""
     window = text[cut - (cut - start) // _PREFERRED : cut]
-    kept = len(window.rstrip()) if window[-1:].isspace() else -1
-    if kept >= 0:
+    length = len(window.rstrip()) if window[-1:].isspace() else -1
+    if length >= 0:
         return cut
     words = window.rsplit(None, 1)
     return cut - len(words[-1]) if len(words) > 1 or window[:1].isspace() else cut

@@ -34,12 +34,12 @@ def whole(texts: Sequence[str]) -> Pieces:
 
 def pieces(texts: Sequence[str], counter: TokenCounter, most: int) -> Pieces:
     """Texts cut into pieces of at most so many tokens. CPU work: call it in a thread."""
-    found = Pieces([], [])
+    cut_pieces = Pieces([], [])
     for text, tokens in zip(texts, counter.count(texts), strict=True):
         cut = _cut(text, counter, most) if tokens > most else [text]
-        found.texts.extend(cut)
-        found.counts.append(len(cut))
-    return found
+        cut_pieces.texts.extend(cut)
+        cut_pieces.counts.append(len(cut))
+    return cut_pieces
 
 
 def means(vectors: Vector, of: Pieces) -> Vector:

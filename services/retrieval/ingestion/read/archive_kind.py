@@ -23,10 +23,10 @@ def kind_of(data: bytes) -> Literal["docx", "epub"]:
     archive = Archive(data)
     if _TYPES in archive:
         return _office(archive.read(_TYPES))
-    said = archive.read(_MIMETYPE)[:_LONGEST_MIMETYPE].strip() if _MIMETYPE in archive else b""
-    if said == b"application/epub+zip" or (not said and _CONTAINER in archive):
+    mimetype = archive.read(_MIMETYPE)[:_LONGEST_MIMETYPE].strip() if _MIMETYPE in archive else b""
+    if mimetype == b"application/epub+zip" or (not mimetype and _CONTAINER in archive):
         return "epub"
-    if said.startswith(b"application/vnd.oasis.opendocument"):
+    if mimetype.startswith(b"application/vnd.oasis.opendocument"):
         raise IngestFault("UNSUPPORTED_TYPE", "it is an OpenDocument file", "save it as DOCX or PDF")
     raise IngestFault("UNSUPPORTED_TYPE", "it is a ZIP archive", "send the files in it")
 
@@ -34,7 +34,7 @@ def kind_of(data: bytes) -> Literal["docx", "epub"]:
 def _office(types: bytes) -> Literal["docx"]:
     if _WORD in types or _WORD_MACROS in types:
         return "docx"
-    for mark, what, remedy in _OTHERS:
+    for mark, format_name, remedy in _OTHERS:
         if mark in types:
-            raise IngestFault("UNSUPPORTED_TYPE", f"it is {what}", remedy)
+            raise IngestFault("UNSUPPORTED_TYPE", f"it is {format_name}", remedy)
     raise IngestFault("UNSUPPORTED_TYPE", "it is an Office document without text", "save it as DOCX or PDF")

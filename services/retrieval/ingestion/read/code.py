@@ -61,9 +61,9 @@ def _add(blocks: list[Block], text: str, start: int, end: int) -> None:
 
 
 def _interpreter(start: str) -> str:
-    found = _SHEBANG.match(start)
-    if found is None:
+    match = _SHEBANG.match(start)
+    if match is None:
         return ""
-    program = found[2] if found[1] == "env" and found[2] else found[1]
+    program = match[2] if match[1] == "env" and match[2] else match[1]
     program = program.rsplit("/", 1)[-1]
     return _INTERPRETERS.get(program) or _INTERPRETERS.get(program.rstrip("0123456789."), "")

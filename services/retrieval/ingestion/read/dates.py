@@ -45,8 +45,8 @@ def _counted(text: str) -> datetime | None:
 
 def _plain(text: str) -> datetime | None:
     with suppress(ValueError):
-        if found := _PLAIN.match(text):
-            return datetime(int(found[1]), int(found[2]), int(found[3] or 1))
+        if match := _PLAIN.match(text):
+            return datetime(int(match[1]), int(match[2]), int(match[3] or 1))
         if _YEAR.fullmatch(text):
             return datetime(int(text), 1, 1)
     return None

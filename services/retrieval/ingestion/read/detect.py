@@ -98,12 +98,12 @@ def detect(data: bytes, media_type: str = "", name: str = "") -> Detected:
     declared type and the bytes disagree, ENCRYPTED for an Office document with a password.
     """
     declared, charset, delimiter = _declared(media_type)
-    seen = _seen(data, declared, wide=charset.lower().startswith(("utf-16", "utf-32", "utf16", "utf32")))
+    possible = _seen(data, declared, wide=charset.lower().startswith(("utf-16", "utf-32", "utf16", "utf32")))
     if declared is not None:
         return Detected(declared, charset, delimiter)
     suffix = PurePosixPath(name.split("?")[0].split("#")[0]).suffix.lower()
-    named = "code" if code.language_of(name) else SOURCE_TYPE_BY_SUFFIX.get(suffix)
-    return Detected(seen or named or _guess(data), charset, "\t" if suffix in (".tsv", ".tab") else "")
+    by_name = "code" if code.language_of(name) else SOURCE_TYPE_BY_SUFFIX.get(suffix)
+    return Detected(possible or by_name or _guess(data), charset, "\t" if suffix in (".tsv", ".tab") else "")
 
 
 def _declared(media_type: str) -> tuple[SourceType | None, str, str]:
@@ -112,21 +112,21 @@ def _declared(media_type: str) -> tuple[SourceType | None, str, str]:
     name = header.get_content_type() if "/" in media_type else media_type.strip().lower()
     if name in _UNDECLARED:
         return None, "", ""
-    found: SourceType | None = MEDIA_TYPES.get(name) or ("code" if name.startswith(_CODE) else None)
-    if found is None:
+    source_type: SourceType | None = MEDIA_TYPES.get(name) or ("code" if name.startswith(_CODE) else None)
+    if source_type is None:
         raise IngestFault("UNSUPPORTED_TYPE", f"the media type {name[:80]!r} is not read", _READS)
-    return found, str(header.get_param("charset") or ""), "\t" if name in _TABS else ""
+    return source_type, str(header.get_param("charset") or ""), "\t" if name in _TABS else ""
 
 
 def _seen(data: bytes, declared: SourceType | None, wide: bool) -> SourceType | None:
     """What the bytes say beyond doubt; None where they could be any kind of text."""
-    whole = _seen_whole(data)
-    if whole is not None:
-        _must_agree(declared, {whole}, _CALLED[whole])
-        return whole
+    by_magic = _seen_whole(data)
+    if by_magic is not None:
+        _must_agree(declared, {by_magic}, _CALLED[by_magic])
+        return by_magic
     if declared in _CALLED:
         raise IngestFault("TYPE_MISMATCH", f"it was declared {_CALLED[declared]} and is none", "declare its real type")
-    foreign = next((what for magic, what in _FOREIGN if data.startswith(magic)), "")
+    foreign = next((foreign_name for magic, foreign_name in _FOREIGN if data.startswith(magic)), "")
     foreign = foreign or ("" if wide else _binary(data))
     if foreign:
         _must_agree(declared, set(), foreign)
@@ -157,9 +157,9 @@ def _seen_text(data: bytes, declared: SourceType | None, wide: bool) -> SourceTy
     return None
 
 
-def _must_agree(declared: SourceType | None, possible: set[str], what: str) -> None:
+def _must_agree(declared: SourceType | None, possible: set[str], contents: str) -> None:
     if declared is not None and declared not in possible:
-        raise IngestFault("TYPE_MISMATCH", f"it was declared {declared} and is {what}", "declare its real type")
+        raise IngestFault("TYPE_MISMATCH", f"it was declared {declared} and is {contents}", "declare its real type")
 
 
 def _binary(data: bytes) -> str:

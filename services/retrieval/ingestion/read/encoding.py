@@ -47,8 +47,8 @@ def head(data: bytes, charset: str = "") -> str:
 
 def html_charset(data: bytes) -> str:
     """The charset that an HTML page declares in its first bytes; empty where none or an unknown one."""
-    found = _META.search(data, 0, _META_WITHIN)
-    name = found[1].decode("ascii") if found else ""
+    match = _META.search(data, 0, _META_WITHIN)
+    name = match[1].decode("ascii") if match else ""
     try:
         return codecs.lookup(name).name if name else ""
     except LookupError:

@@ -20,17 +20,17 @@ class FrontMatter(NamedTuple):
 
 def read(text: str) -> FrontMatter:
     """Reads it. What is no YAML mapping is no front matter, and stays text."""
-    found = _FENCED.match(text, 0, _LONGEST)
-    if found is None:
+    match = _FENCED.match(text, 0, _LONGEST)
+    if match is None:
         return FrontMatter({}, 0)
     try:
-        loaded = yaml.safe_load(found[1])
+        loaded = yaml.safe_load(match[1])
     except (yaml.YAMLError, ValueError, RecursionError):
         return FrontMatter({}, 0)
     if not isinstance(loaded, dict):
         return FrontMatter({}, 0)
     entries = {str(key): words for key, value in loaded.items() if (words := _words(value))}
-    return FrontMatter(entries, found.end())
+    return FrontMatter(entries, match.end())
 
 
 def _words(value: object) -> str:

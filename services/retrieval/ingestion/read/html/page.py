@@ -68,7 +68,7 @@ def parse(text: str) -> Parsed:
         language=(root.get("lang") or "")[:2].lower(),
         published=_said(root, _DATES) or json_ld.published(root) or _said(root, _TIMES),
         metadata=_metadata(root),
-        uri=next((it for path in _ADDRESSES if _WEB.match(it := _said(root, (path,)))), ""),
+        uri=next((address for path in _ADDRESSES if _WEB.match(address := _said(root, (path,)))), ""),
     )
 
 
@@ -95,7 +95,9 @@ def _root(text: str) -> HtmlElement | None:
 def _content(root: HtmlElement) -> tuple[str, tuple[Block, ...]]:
     """Text of the main part where the page marks it, else of the page without what stands beside it."""
     for path in _MAIN:
-        best = max((_text(found, _beside) for found in root.xpath(path)), key=lambda it: len(it[0]), default=None)
+        best = max(
+            (_text(element, _beside) for element in root.xpath(path)), key=lambda parts: len(parts[0]), default=None
+        )
         if best and len(best[0]) >= _ENOUGH:
             return best
     strict = _text(root, _maybe_beside)
@@ -146,7 +148,9 @@ def _all_links(element: HtmlElement) -> bool:
 
 def _said(root: HtmlElement, paths: tuple[str, ...]) -> str:
     """The first thing that one of the paths finds."""
-    return next((words for path in paths for found in root.xpath(path) if (words := " ".join(str(found).split()))), "")
+    return next(
+        (words for path in paths for element in root.xpath(path) if (words := " ".join(str(element).split()))), ""
+    )
 
 
 def _metadata(root: HtmlElement) -> dict[str, str]:

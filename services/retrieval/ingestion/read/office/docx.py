@@ -52,16 +52,16 @@ def parse(data: bytes) -> Parsed:
     body = _xml(archive, main).find(f"{W}body")
     if body is None:
         raise IngestFault("BROKEN", f"its part {main!r} has no body", "export it again")
-    said = _core(archive)
+    properties = _core(archive)
     writer = _Writer(styles, notes)
     text, blocks = writer.finish(body)
     return Parsed(
         text=text,
         blocks=blocks,
-        title=said.get("title") or writer.title,
-        language=said.get("language", "")[:2].lower(),
-        published=said.get("created") or said.get("modified", ""),
-        metadata={name: said[name] for name in _MEANT if name in said},
+        title=properties.get("title") or writer.title,
+        language=properties.get("language", "")[:2].lower(),
+        published=properties.get("created") or properties.get("modified", ""),
+        metadata={name: properties[name] for name in _MEANT if name in properties},
     )
 
 
@@ -168,8 +168,8 @@ class _Writer:
         return f"[{self._numbered}]"
 
     def _write_notes(self) -> None:
-        named, self._named = self._named, []
-        for number, note in named:
+        pending, self._named = self._named, []
+        for number, note in pending:
             self._out.add(f"[{number}] {' '.join(self._text(note).split())}")
 
 
@@ -195,12 +195,12 @@ def _related(archive: Archive, part: str) -> dict[str, str]:
     relations = posixpath.join(folder, "_rels", f"{name}.rels")
     if relations not in archive:
         return {}
-    found: dict[str, str] = {}
+    targets: dict[str, str] = {}
     for relation in archive.xml(relations):
         if isinstance(relation.tag, str) and relation.get("TargetMode") != "External":
             target = posixpath.normpath(posixpath.join(folder, relation.get("Target", "")))
-            found.setdefault(relation.get("Type", "").rsplit("/", 1)[-1], target.lstrip("/"))
-    return found
+            targets.setdefault(relation.get("Type", "").rsplit("/", 1)[-1], target.lstrip("/"))
+    return targets
 
 
 def _xml(archive: Archive, name: str) -> Element:
@@ -208,8 +208,8 @@ def _xml(archive: Archive, name: str) -> Element:
     return xml(_STRICT.sub(_transitional, archive.read(name)), name)
 
 
-def _transitional(found: re.Match[bytes]) -> bytes:
-    return b"http://schemas.openxmlformats.org/" + _TRANSITIONAL[found[1]]
+def _transitional(match: re.Match[bytes]) -> bytes:
+    return b"http://schemas.openxmlformats.org/" + _TRANSITIONAL[match[1]]
 
 
 def _part(archive: Archive, name: str) -> Element | None:

@@ -30,7 +30,9 @@ class Styles:
     """Styles by their ids, each with what it takes from the one that it is based on."""
 
     def __init__(self, styles: Element | None) -> None:
-        self._elements = {} if styles is None else {it.get(f"{W}styleId", ""): it for it in styles.iter(f"{W}style")}
+        self._elements = (
+            {} if styles is None else {style.get(f"{W}styleId", ""): style for style in styles.iter(f"{W}style")}
+        )
         self._known: dict[str, Style] = {}
 
     def of(self, paragraph: Element) -> Style:
@@ -38,10 +40,10 @@ class Styles:
         settings = paragraph.find(f"{W}pPr")
         if settings is None:
             return Style()
-        named = _value(settings, "pStyle")
-        if named not in self._known:
-            self._known[named] = self._read(named)
-        return self._set(self._known[named], settings)
+        style_name = _value(settings, "pStyle")
+        if style_name not in self._known:
+            self._known[style_name] = self._read(style_name)
+        return self._set(self._known[style_name], settings)
 
     def _read(self, name: str) -> Style:
         """A style with all that it is based on, the farthest first."""
@@ -79,5 +81,5 @@ class Styles:
 
 
 def _value(parent: Element, name: str) -> str:
-    found = parent.find(f"{W}{name}")
-    return "" if found is None else found.get(f"{W}val", "")
+    element = parent.find(f"{W}{name}")
+    return "" if element is None else element.get(f"{W}val", "")

@@ -55,15 +55,15 @@ def _package_name(archive: Archive) -> str:
 def _chapters(package: Element, package_name: str) -> list[str]:
     """Parts that the spine names, in its order, each once."""
     folder = posixpath.dirname(package_name)
-    items = {it.get("id"): it for it in package.iter(f"{_OPF}item") if _is_chapter(it)}
-    named = [it.get("idref") for it in package.iter(f"{_OPF}itemref")]
-    if len(named) > _MOST_CHAPTERS:
-        raise IngestFault("TOO_LARGE", f"it has {len(named)} chapters, over {_MOST_CHAPTERS}", "split it")
-    parts = (_part_name(folder, items[name].get("href", "")) for name in named if name in items)
-    found = list(dict.fromkeys(parts))
-    if not found:
+    items = {element.get("id"): element for element in package.iter(f"{_OPF}item") if _is_chapter(element)}
+    references = [element.get("idref") for element in package.iter(f"{_OPF}itemref")]
+    if len(references) > _MOST_CHAPTERS:
+        raise IngestFault("TOO_LARGE", f"it has {len(references)} chapters, over {_MOST_CHAPTERS}", "split it")
+    parts = (_part_name(folder, items[name].get("href", "")) for name in references if name in items)
+    chapters = list(dict.fromkeys(parts))
+    if not chapters:
         raise IngestFault("BROKEN", "its spine names no chapter", "export it again")
-    return found
+    return chapters
 
 
 def _is_chapter(item: Element) -> bool:
@@ -79,7 +79,7 @@ def _not_encrypted(archive: Archive, names: list[str]) -> None:
     """Fonts may be obfuscated; chapters that are encrypted are no one's to read."""
     if _ENCRYPTION not in archive:
         return
-    hidden = {unquote(it.get("URI", "")) for it in archive.xml(_ENCRYPTION).iter("{*}CipherReference")}
+    hidden = {unquote(element.get("URI", "")) for element in archive.xml(_ENCRYPTION).iter("{*}CipherReference")}
     if hidden & set(names):
         raise IngestFault("ENCRYPTED", "its chapters are encrypted (DRM)", "send a copy without DRM")
 
@@ -102,7 +102,7 @@ def _chapter(archive: Archive, name: str, label: str, writer: BlockWriter) -> No
 
 
 def _said(package: Element, name: str) -> str:
-    return next((words for it in package.iter(f"{_DC}{name}") if (words := _words(it))), "")
+    return next((words for element in package.iter(f"{_DC}{name}") if (words := _words(element))), "")
 
 
 def _words(element: Element) -> str:
@@ -111,13 +111,13 @@ def _words(element: Element) -> str:
 
 def _published(package: Element) -> str:
     """The publication date; EPUB 2 marks several by their event."""
-    dates = {it.get(f"{_OPF}event", "publication"): it.text or "" for it in package.iter(f"{_DC}date")}
+    dates = {element.get(f"{_OPF}event", "publication"): element.text or "" for element in package.iter(f"{_DC}date")}
     return dates.get("publication") or next(iter(dates.values()), "")
 
 
 def _metadata(package: Element) -> Iterator[tuple[str, str]]:
-    yield "author", ", ".join(_words(it) for it in package.iter(f"{_DC}creator"))
+    yield "author", ", ".join(_words(element) for element in package.iter(f"{_DC}creator"))
     yield "publisher", _said(package, "publisher")
     yield "description", _said(package, "description")
-    yield "subject", ", ".join(_words(it) for it in package.iter(f"{_DC}subject"))
+    yield "subject", ", ".join(_words(element) for element in package.iter(f"{_DC}subject"))
     yield "identifier", _said(package, "identifier")

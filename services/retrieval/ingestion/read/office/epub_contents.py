@@ -19,13 +19,13 @@ def labels(archive: Archive, package: Element, folder: str) -> dict[str, str]:
     items = list(package.iter(f"{_OPF}item"))
     nav = next((it for it in items if "nav" in it.get("properties", "").split()), None)
     ncx = next((it for it in items if it.get("media-type") == _NCX_TYPE), None)
-    found: dict[str, str] = {}
+    by_path: dict[str, str] = {}
     for item in (nav, ncx):
         if item is not None:
             name = posixpath.normpath(posixpath.join(folder, unquote(item.get("href", ""))))
             for part, label in _entries(archive, name):
-                found.setdefault(part, label)
-    return found
+                by_path.setdefault(part, label)
+    return by_path
 
 
 def _entries(archive: Archive, name: str) -> list[tuple[str, str]]:
@@ -34,12 +34,12 @@ def _entries(archive: Archive, name: str) -> list[tuple[str, str]]:
     except IngestFault:
         return []
     folder = posixpath.dirname(name)
-    links = [(it.get("href", ""), it) for it in root.iter("{http://www.w3.org/1999/xhtml}a")]
+    links = [(element.get("href", ""), element) for element in root.iter("{http://www.w3.org/1999/xhtml}a")]
     for point in root.iter("{*}navPoint"):
         content, label = point.find("{*}content"), point.find("{*}navLabel")
         if content is not None and label is not None:
             links.append((content.get("src", ""), label))
-    return [(_part(folder, address), _words(it)) for address, it in links if address and _words(it)]
+    return [(_part(folder, address), _words(element)) for address, element in links if address and _words(element)]
 
 
 def _part(folder: str, address: str) -> str:

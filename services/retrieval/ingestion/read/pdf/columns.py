@@ -111,7 +111,7 @@ def _side(box: Box, gap: float) -> int:
 def _lines(boxes: Sequence[Box]) -> list[Box]:
     """Boxes at about the same height, put together; from the top."""
     lines: list[Box] = []
-    for box in sorted(boxes, key=lambda it: -it[1]):
+    for box in sorted(boxes, key=lambda box_key: -box_key[1]):
         if lines and abs(lines[-1][1] - box[1]) <= _LINE:
             last = lines[-1]
             lines[-1] = (min(last[0], box[0]), last[1], max(last[2], box[2]), max(last[3], box[3]))

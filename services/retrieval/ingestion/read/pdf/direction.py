@@ -58,15 +58,15 @@ def holds_right_to_left(text: str) -> bool:
 def in_reading_order(glyphs: Iterable[Glyph]) -> str:
     """Text of a page. Lines without right-to-left letters stay as they are."""
     lines = list(_lines(glyphs))
-    written = "".join(it.text for line in lines for it in line)
-    mostly = _count("R", written) > _count("L", written)
+    page_text = "".join(glyph.text for line in lines for glyph in line)
+    mostly = _count("R", page_text) > _count("L", page_text)
     return "\n".join(_line(line, mostly) for line in lines)
 
 
 def _lines(glyphs: Iterable[Glyph]) -> Iterator[list[Glyph]]:
     """Lines as pdfium sees them, put together where it broke one because it goes on to the left."""
     line: list[Glyph] = []
-    for ends, part in groupby(glyphs, lambda it: it.text in "\r\n"):
+    for ends, part in groupby(glyphs, lambda glyph: glyph.text in "\r\n"):
         if ends:
             continue
         more = list(part)
@@ -80,27 +80,33 @@ def _lines(glyphs: Iterable[Glyph]) -> Iterator[list[Glyph]]:
 
 def _goes_on(line: Sequence[Glyph], more: Sequence[Glyph]) -> bool:
     """Whether more stands beside a line, on its height and hardly a letter away; and either has such letters."""
-    if len(line) > _LONGEST_LINE or not any(_is_own(it.text) for it in (*line, *more)):
+    if len(line) > _LONGEST_LINE or not any(_is_own(glyph.text) for glyph in (*line, *more)):
         return False
-    height = max(it.high - it.low for it in (*line, *more))
-    away = max(min(it.left for it in line) - max(it.right for it in more),
-               min(it.left for it in more) - max(it.right for it in line))  # fmt: skip
+    height = max(glyph.high - glyph.low for glyph in (*line, *more))
+    away = max(min(glyph.left for glyph in line) - max(glyph.right for glyph in more),
+               min(glyph.left for glyph in more) - max(glyph.right for glyph in line))  # fmt: skip
     return abs(line[-1].base - more[0].base) < _SAME_HEIGHT * height and -height < away < _NEAR * height
 
 
 def _line(glyphs: Sequence[Glyph], mostly: bool) -> str:
-    text = "".join(it.text for it in glyphs)
+    text = "".join(glyph.text for glyph in glyphs)
     if not holds_right_to_left(text) or len(text) > _LONGEST_LINE:
         return text
-    seen = _spaced(sorted(_with_marks(_at_one_place(glyphs)), key=lambda it: (it.centre, not _is_own(it.text))))
-    rightwards = _goes_right("".join(seen), mostly)
-    text = _SHAPED.sub(lambda it: unicodedata.normalize("NFKC", it[0]), _read(seen, rightwards))
+    spaced = _spaced(
+        sorted(_with_marks(_at_one_place(glyphs)), key=lambda glyph: (glyph.centre, not _is_own(glyph.text)))
+    )
+    rightwards = _goes_right("".join(spaced), mostly)
+    text = _SHAPED.sub(lambda glyph: unicodedata.normalize("NFKC", glyph[0]), _read(spaced, rightwards))
     return _bracketed(text).strip()
 
 
-def _goes_right(seen: str, mostly: bool) -> bool:
+def _goes_right(text: str, mostly: bool) -> bool:
     """Whether a line begins on the left: most of its words do, and so do both its ends or most of the page."""
-    words = [kind for word in seen.split() if (kind := next((it for it in map(_kind, word) if it in "RL"), ""))]
+    words = [
+        kind
+        for word in text.split()
+        if (kind := next((kind_of_letter for kind_of_letter in map(_kind, word) if kind_of_letter in "RL"), ""))
+    ]
     if 2 * words.count("R") >= len(words):
         return False
     return not mostly or words[0] == words[-1] == "L"
@@ -111,15 +117,15 @@ def _at_one_place(glyphs: Sequence[Glyph]) -> Iterator[Glyph]:
 
     It turns them round, but for those that it makes itself of a character that Unicode has for several letters.
     """
-    for (left, right), group in groupby(glyphs, lambda it: (it.left, it.right)):
+    for (left, right), group in groupby(glyphs, lambda glyph: (glyph.left, glyph.right)):
         same = list(group)
-        text = "".join(it.text for it in same)
+        text = "".join(glyph.text for glyph in same)
         if right - left < _SAME_PLACE and text.isspace():
             continue
-        parts = [it.text for it in same]
+        parts = [glyph.text for glyph in same]
         if len(same) > 1 and _is_own(text):
             parts = [text if text in _LIGATURES else _read(parts, rightwards=False)]
-        yield from (replace(it, text=part) for part, it in zip(parts, same, strict=False))
+        yield from (replace(glyph, text=part) for part, glyph in zip(parts, same, strict=False))
 
 
 def _with_marks(glyphs: Iterable[Glyph]) -> list[Glyph]:
@@ -129,11 +135,11 @@ def _with_marks(glyphs: Iterable[Glyph]) -> list[Glyph]:
     for glyph in glyphs:
         (marks if _is_mark(glyph.text) else letters).append(glyph)
     for mark in marks:
-        at = min(range(len(letters)), key=lambda it: _distance(letters[it], mark), default=None)
+        at = min(range(len(letters)), key=lambda place: _distance(letters[place], mark), default=None)
         if at is not None:
-            its = letters[at]
-            left, right = min(its.left, mark.left), max(its.right, mark.right)
-            letters[at] = replace(its, text=its.text + mark.text, left=left, right=right)
+            marks_of_letter = letters[at]
+            left, right = min(marks_of_letter.left, mark.left), max(marks_of_letter.right, mark.right)
+            letters[at] = replace(marks_of_letter, text=marks_of_letter.text + mark.text, left=left, right=right)
     return letters
 
 
@@ -143,37 +149,37 @@ def _distance(letter: Glyph, mark: Glyph) -> tuple[bool, bool, float]:
     return letter.text.isspace(), abs(letter.drawn_at - mark.drawn_at) > _SAME_PLACE, far
 
 
-def _spaced(seen: Sequence[Glyph]) -> list[str]:
+def _spaced(glyphs: Sequence[Glyph]) -> list[str]:
     """What stands from left to right, with a space in gaps that are words' gaps."""
-    wide = _WORD_GAP * max((it.high - it.low for it in seen), default=0.0)
+    wide = _WORD_GAP * max((it.high - it.low for it in glyphs), default=0.0)
     texts: list[str] = []
-    for at, glyph in enumerate(seen):
-        if at and glyph.left - seen[at - 1].right > wide and not (glyph.text + texts[-1]).isspace():
+    for at, glyph in enumerate(glyphs):
+        if at and glyph.left - glyphs[at - 1].right > wide and not (glyph.text + texts[-1]).isspace():
             texts.append(" ")
         texts.append(glyph.text)
     return texts
 
 
-def _read(seen: Sequence[str], rightwards: bool) -> str:
+def _read(characters: Sequence[str], rightwards: bool) -> str:
     """In the order of reading what stands from left to right, in a line that goes to the right or to the left."""
-    kinds = _kinds(seen)
+    kinds = _kinds(characters)
     if not rightwards:
-        return _turned(seen, kinds, 0, len(seen), _FOREIGN)
+        return _turned(characters, kinds, 0, len(characters), _FOREIGN)
     parts, at = [], 0
-    for own in _OWN.finditer(kinds):
-        parts += ["".join(seen[at : own.start()]), _turned(seen, kinds, own.start(), own.end(), _NUMBERS)]
-        at = own.end()
-    return "".join([*parts, *seen[at:]])
+    for run in _OWN.finditer(kinds):
+        parts += ["".join(characters[at : run.start()]), _turned(characters, kinds, run.start(), run.end(), _NUMBERS)]
+        at = run.end()
+    return "".join([*parts, *characters[at:]])
 
 
-def _turned(seen: Sequence[str], kinds: str, start: int, end: int, kept: re.Pattern[str]) -> str:
+def _turned(characters: Sequence[str], kinds: str, start: int, end: int, pattern: re.Pattern[str]) -> str:
     """A stretch from right to left, but for what goes left to right within it."""
     parts: list[str] = []
     at = start
-    for piece in kept.finditer(kinds, start, end):
-        parts += [*seen[at : piece.start()], "".join(seen[piece.start() : piece.end()])]
+    for piece in pattern.finditer(kinds, start, end):
+        parts += [*characters[at : piece.start()], "".join(characters[piece.start() : piece.end()])]
         at = piece.end()
-    return "".join(reversed([*parts, *seen[at:end]]))
+    return "".join(reversed([*parts, *characters[at:end]]))
 
 
 def _bracketed(text: str) -> str:
@@ -192,14 +198,18 @@ def _bracketed(text: str) -> str:
     return "".join(read)
 
 
-def _kinds(seen: Sequence[str]) -> str:
+def _kinds(characters: Sequence[str]) -> str:
     """A letter for each: R and L have a direction, N is of a number, O has what is around it."""
-    arabic = any(_ARABIC.search(it) for it in seen)
-    plain = [_kind(it) for it in seen]
+    arabic = any(_ARABIC.search(character) for character in characters)
+    plain = [_kind(character) for character in characters]
     kinds = list(plain)
-    for at, text in enumerate(seen):
-        beside = (at > 0 and plain[at - 1] == "N", at + 1 < len(seen) and plain[at + 1] == "N")
-        joins = all(beside) if text in _BETWEEN_DIGITS[arabic] else text in _AT_NUMBERS and not arabic and any(beside)
+    for at, text in enumerate(characters):
+        neighbours = (at > 0 and plain[at - 1] == "N", at + 1 < len(characters) and plain[at + 1] == "N")
+        joins = (
+            all(neighbours)
+            if text in _BETWEEN_DIGITS[arabic]
+            else text in _AT_NUMBERS and not arabic and any(neighbours)
+        )
         if joins:
             kinds[at] = "N"
     return "".join(kinds)
@@ -215,7 +225,7 @@ def _kind(text: str) -> str:
 
 
 def _is_own(text: str) -> bool:
-    return any(unicodedata.bidirectional(it) in ("R", "AL") for it in text)
+    return any(unicodedata.bidirectional(character) in ("R", "AL") for character in text)
 
 
 def _is_mark(text: str) -> bool:
@@ -223,4 +233,4 @@ def _is_mark(text: str) -> bool:
 
 
 def _count(kind: str, text: str) -> int:
-    return sum(_kind(it) == kind for it in text)
+    return sum(_kind(character) == kind for character in text)

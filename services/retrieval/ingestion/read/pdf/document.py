@@ -55,21 +55,21 @@ def _read(document: pdfium.PdfDocument) -> Parsed:
     for number in range(len(document)):
         text = _page(document, number)
         pages.append(length)
-        blocks += (Block(length + it.start, length + it.end) for it in paragraphs(text))
+        blocks += (Block(length + block.start, length + block.end) for block in paragraphs(text))
         parts.append(text)
         length += len(text) + len(_BETWEEN_PAGES)
         if length > MAX_CHARACTERS:
             raise IngestFault("TOO_LARGE", f"its text has over {MAX_CHARACTERS} characters", "split it")
     if not blocks:
         raise IngestFault("NO_TEXT", "no page of the PDF holds text", "run it through OCR first")
-    said = _said(document)
+    about = _said(document)
     return Parsed(
         text=_BETWEEN_PAGES.join(parts),
         blocks=tuple(blocks),
-        title="" if _USELESS.search(said.get("Title", "")) else said.get("Title", ""),
-        published=_iso(said.get("CreationDate", "")),
+        title="" if _USELESS.search(about.get("Title", "")) else about.get("Title", ""),
+        published=_iso(about.get("CreationDate", "")),
         pages=tuple(pages),
-        metadata={name.lower(): said[name] for name in _MEANT if name in said},
+        metadata={name.lower(): about[name] for name in _MEANT if name in about},
     )
 
 
@@ -141,14 +141,14 @@ def _characters(page: pdfium.PdfTextPage) -> Iterator[Character]:
 def _said(document: pdfium.PdfDocument) -> dict[str, str]:
     """The PDF's own metadata; nothing where it can't be read."""
     try:
-        said = document.get_metadata_dict(skip_empty=True)
+        entries = document.get_metadata_dict(skip_empty=True)
     except (pdfium.PdfiumError, ValueError):
         return {}
-    words = {name: clean(" ".join(str(value).split())) for name, value in said.items()}
+    words = {name: clean(" ".join(str(value).split())) for name, value in entries.items()}
     return {name: value for name, value in words.items() if value}
 
 
 def _iso(date: str) -> str:
     """A PDF date, such as D:20240131120000+01'00', as ISO 8601; empty where it is none."""
-    found = re.match(r"D:(\d{4})(\d\d)(\d\d)", date)
-    return f"{found[1]}-{found[2]}-{found[3]}" if found else ""
+    match = re.match(r"D:(\d{4})(\d\d)(\d\d)", date)
+    return f"{match[1]}-{match[2]}-{match[3]}" if match else ""

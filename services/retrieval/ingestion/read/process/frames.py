@@ -30,9 +30,9 @@ def rows_question(window: bytes, layout: TableLayout, number: int, last: bool) -
     return frame({"layout": asdict(layout), "number": number, "last": last}, window)
 
 
-def layout_of(said: Header) -> TableLayout:
+def layout_of(fields: Header) -> TableLayout:
     """The layout in a question or an answer."""
-    return TableLayout(**{**said["layout"], "columns": tuple(said["layout"]["columns"])})
+    return TableLayout(**{**fields["layout"], "columns": tuple(fields["layout"]["columns"])})
 
 
 def parsed_frame(source_type: SourceType, parsed: Parsed | TableLayout) -> bytes:
@@ -54,28 +54,28 @@ def fault_frame(fault: IngestFault) -> bytes:
 
 def answer(header: bytes, body: bytes) -> tuple[SourceType, Parsed | TableLayout]:
     """What a reader answered. Raises the IngestFault that it refused with."""
-    said = _heard(header)
-    source_type: SourceType = said.pop("source_type")
-    return source_type, layout_of(said) if "layout" in said else _parsed(said, body.decode())
+    fields = _heard(header)
+    source_type: SourceType = fields.pop("source_type")
+    return source_type, layout_of(fields) if "layout" in fields else _parsed(fields, body.decode())
 
 
 def rows_answer(header: bytes, body: bytes) -> tuple[list[TableRow], int]:
     """Rows that a reader answered, and the bytes that they take. Raises the IngestFault that it refused with."""
-    said = _heard(header)
+    fields = _heard(header)
     text, at = body.decode(), 0
     rows = []
-    for row in said["rows"]:
+    for row in fields["rows"]:
         end = at + row.pop("characters")
         rows.append(_row(row, text[at:end]))
         at = end
-    return rows, said["used"]
+    return rows, fields["used"]
 
 
 def _heard(header: bytes) -> Header:
-    said: Header = json.loads(header)
-    if "reason" in said:
-        raise IngestFault(said["reason"], said["message"], said["remedy"])
-    return said
+    fields: Header = json.loads(header)
+    if "reason" in fields:
+        raise IngestFault(fields["reason"], fields["message"], fields["remedy"])
+    return fields
 
 
 def _said(parsed: Parsed) -> Header:
@@ -90,9 +90,9 @@ def _said(parsed: Parsed) -> Header:
     }
 
 
-def _parsed(said: Header, text: str) -> Parsed:
-    blocks = tuple(Block(*block) for block in said.pop("blocks"))
-    return Parsed(text=text, blocks=blocks, pages=tuple(said.pop("pages")), **said)
+def _parsed(fields: Header, text: str) -> Parsed:
+    blocks = tuple(Block(*block) for block in fields.pop("blocks"))
+    return Parsed(text=text, blocks=blocks, pages=tuple(fields.pop("pages")), **fields)
 
 
 def _text(row: TableRow) -> str:
@@ -100,17 +100,17 @@ def _text(row: TableRow) -> str:
 
 
 def _row_said(row: TableRow) -> Header:
-    said: Header = {"number": row.number, "characters": len(_text(row))}
+    fields: Header = {"number": row.number, "characters": len(_text(row))}
     if row.fault:
-        return {**said, "fault": _fault_said(row.fault)}
+        return {**fields, "fault": _fault_said(row.fault)}
     more = {"sha256": row.sha256, "size_bytes": row.size_bytes, "row_id": row.row_id}
-    return {**said, **more, "parsed": _said(row.parsed) if row.parsed else None}
+    return {**fields, **more, "parsed": _said(row.parsed) if row.parsed else None}
 
 
-def _row(said: Header, text: str) -> TableRow:
-    if "fault" in said:
-        return TableRow(said["number"], fault=IngestFault(**said["fault"]))
-    return TableRow(**{**said, "parsed": _parsed(said["parsed"], text)})
+def _row(fields: Header, text: str) -> TableRow:
+    if "fault" in fields:
+        return TableRow(fields["number"], fault=IngestFault(**fields["fault"]))
+    return TableRow(**{**fields, "parsed": _parsed(fields["parsed"], text)})
 
 
 def _fault_said(fault: IngestFault) -> Header:

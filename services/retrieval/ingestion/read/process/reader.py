@@ -87,21 +87,21 @@ class ProcessReader:
 
     async def _ask(self, question: bytes) -> tuple[bytes, bytes]:
         process = await self._free.get()
-        kept: asyncio.subprocess.Process | None = None
+        reusable: asyncio.subprocess.Process | None = None
         try:
             process = await self._running(process)
             async with asyncio.timeout(self._timeout_s):
-                found = await _exchange(process, question)
-            kept = process
+                answer = await _exchange(process, question)
+            reusable = process
         except TimeoutError:
             raise IngestFault("BROKEN", f"reading it took over {self._timeout_s:g} s", "split it") from None
         except (asyncio.IncompleteReadError, ConnectionError):
             raise _died(await _ended(process)) from None
         finally:
-            if kept is None and process is not None:
+            if reusable is None and process is not None:
                 _kill(process)
-            self._free.put_nowait(kept)
-        return found
+            self._free.put_nowait(reusable)
+        return answer
 
     async def close(self) -> None:
         """Ends the processes that run."""
@@ -152,8 +152,8 @@ async def _ended(process: asyncio.subprocess.Process | None) -> int:
 
 
 def _died(code: int) -> IngestFault:
-    how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
-    return IngestFault("BROKEN", f"its reader died on it ({how})", "export it again")
+    end = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+    return IngestFault("BROKEN", f"its reader died on it ({end})", "export it again")
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:

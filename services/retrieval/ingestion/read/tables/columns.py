@@ -39,21 +39,21 @@ def parsed(record: Mapping[str, str]) -> Parsed:
 
 def names(cells: Iterable[str]) -> tuple[str, ...]:
     """Names of the columns from a table's first row; one without a name, or with one that is taken, gets a number."""
-    found: list[str] = []
+    unique: list[str] = []
     for number, cell in enumerate(cells, 1):
         name = " ".join(clean(cell).split())[:_LONGEST_NAME] or f"column {number}"
-        found.append(name if name not in found else f"{name} {number}")
-    return tuple(found)
+        unique.append(name if name not in unique else f"{name} {number}")
+    return tuple(unique)
 
 
-def _value(record: Mapping[str, str], wanted: tuple[str, ...]) -> str:
-    column = _column(record, wanted)
+def _value(record: Mapping[str, str], columns: tuple[str, ...]) -> str:
+    column = _column(record, columns)
     return record[column].strip() if column is not None else ""
 
 
-def _column(record: Mapping[str, str], wanted: tuple[str, ...]) -> str | None:
+def _column(record: Mapping[str, str], columns: tuple[str, ...]) -> str | None:
     plain = {_plain(name): name for name, value in record.items() if value.strip()}
-    return next((plain[name] for name in wanted if name in plain), None)
+    return next((plain[name] for name in columns if name in plain), None)
 
 
 def _plain(name: str) -> str:

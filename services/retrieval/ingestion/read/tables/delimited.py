@@ -24,7 +24,10 @@ def layout(head: str, charset: str, before: int, delimiter: str = "") -> TableLa
     """
     delimiter = delimiter or _sniffed(head)
     lines = _LINE.findall(head)
-    cells, end = next(((it[0], it[3]) for it in _records(lines, delimiter, last=True) if it[0] or it[1]), (None, 0))
+    cells, end = next(
+        ((record[0], record[3]) for record in _records(lines, delimiter, last=True) if record[0] or record[1]),
+        (None, 0),
+    )
     if cells is None:
         raise IngestFault("BROKEN", "its first row, which names the columns, can't be read", "write it by RFC 4180")
     if len(cells) > _MOST_COLUMNS:
@@ -35,17 +38,17 @@ def layout(head: str, charset: str, before: int, delimiter: str = "") -> TableLa
     return TableLayout("csv", charset, start, delimiter, columns.names(cells))
 
 
-def rows(window: bytes, how: TableLayout, number: int, last: bool) -> tuple[list[TableRow], int]:
+def rows(window: bytes, table_layout: TableLayout, number: int, last: bool) -> tuple[list[TableRow], int]:
     """Rows that stand whole in a window, the first of which has that number, and how many bytes they take."""
     lines = _LINE.findall(window.decode("utf-8", "surrogateescape"))
-    found: list[TableRow] = []
+    table_rows: list[TableRow] = []
     used = 0
-    for cells, fault, start, end in _records(lines, how.delimiter, last):
+    for cells, fault, start, end in _records(lines, table_layout.delimiter, last):
         if cells is not None or fault:
             raw = "".join(lines[start:end]).encode("utf-8", "surrogateescape")
-            found.append(_row(number + len(found), raw, cells, fault, how))
+            table_rows.append(_row(number + len(table_rows), raw, cells, fault, table_layout))
         used = end
-    return found, len("".join(lines[:used]).encode("utf-8", "surrogateescape"))
+    return table_rows, len("".join(lines[:used]).encode("utf-8", "surrogateescape"))
 
 
 _Record = tuple[list[str] | None, str, int, int]
@@ -75,28 +78,28 @@ def _records(lines: Sequence[str], delimiter: str, last: bool) -> Iterator[_Reco
         at = start + 1
 
 
-def _row(number: int, raw: bytes, cells: list[str] | None, fault: str, how: TableLayout) -> TableRow:
+def _row(number: int, raw: bytes, cells: list[str] | None, fault: str, table_layout: TableLayout) -> TableRow:
     if cells is None:
         return bad_row(number, "BROKEN", fault, 'double each quote within a quoted cell ("")')
-    if len(cells) > len(how.columns) and any(cells[len(how.columns) :]):
-        message = f"it has {len(cells)} cells, and there are {len(how.columns)} columns"
-        return bad_row(number, "BROKEN", message, f"quote cells that hold {how.delimiter!r}")
+    if len(cells) > len(table_layout.columns) and any(cells[len(table_layout.columns) :]):
+        message = f"it has {len(cells)} cells, and there are {len(table_layout.columns)} columns"
+        return bad_row(number, "BROKEN", message, f"quote cells that hold {table_layout.delimiter!r}")
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError as error:
         message = f"byte {error.start} (0x{raw[error.start]:02x}) is not UTF-8"
         return bad_row(number, "INVALID_ENCODING", message, "save the file as UTF-8, or declare its charset")
-    record = dict(zip(how.columns, cells, strict=False))
+    record = dict(zip(table_layout.columns, cells, strict=False))
     parsed = columns.parsed(record)
     if not parsed.text.strip():
         return bad_row(number, "NO_TEXT", "it holds no text", "leave it out, or fill it in")
-    return TableRow(number, row_hash(raw, how.columns), len(raw), columns.row_id(record), parsed)
+    return TableRow(number, row_hash(raw, table_layout.columns), len(raw), columns.row_id(record), parsed)
 
 
 def _sniffed(head: str) -> str:
     """The delimiter that gives most rows as many cells as the first has, and then the most cells."""
     lines = _LINE.findall(head[:_SNIFFED_CHARACTERS])
-    return max(_DELIMITERS, key=lambda it: _fits(lines, it))
+    return max(_DELIMITERS, key=lambda delimiter: _fits(lines, delimiter))
 
 
 def _fits(lines: Sequence[str], delimiter: str) -> tuple[float, int]:

@@ -17,8 +17,8 @@ def layout(head: str, charset: str, before: int) -> TableLayout:
     lines = [line.lstrip() for line in head.split("\n") if line.strip()][:_LOOKED_AT]
     array = bool(lines) and lines[0].startswith("[")
     if lines and (array or not any(line.startswith("{") for line in lines)):
-        what = "is one JSON array" if array else "has no object in its first lines"
-        raise IngestFault("TYPE_MISMATCH", f"it was declared JSON Lines and {what}", _WRITE)
+        fault = "is one JSON array" if array else "has no object in its first lines"
+        raise IngestFault("TYPE_MISMATCH", f"it was declared JSON Lines and {fault}", _WRITE)
     return TableLayout("jsonl", charset, before)
 
 
@@ -28,14 +28,14 @@ def looks_like(head: str) -> bool:
     return len(lines) > 1 and all(line.startswith("{") and isinstance(_loaded(line), dict) for line in lines)
 
 
-def rows(window: bytes, how: TableLayout, number: int, last: bool) -> tuple[list[TableRow], int]:
+def rows(window: bytes, table_layout: TableLayout, number: int, last: bool) -> tuple[list[TableRow], int]:
     """Rows that stand whole in a window, the first of which has that number, and how many bytes they take."""
     used = len(window) if last else window.rfind(b"\n") + 1
-    found: list[TableRow] = []
+    table_rows: list[TableRow] = []
     for line in window[:used].split(b"\n"):
         if line.strip():
-            found.append(_row(number + len(found), line))
-    return found, used
+            table_rows.append(_row(number + len(table_rows), line))
+    return table_rows, used
 
 
 def _row(number: int, line: bytes) -> TableRow:
@@ -76,7 +76,7 @@ def _words(value: object) -> str:
         return ""
     if isinstance(value, str):
         return value
-    if isinstance(value, list) and all(isinstance(it, str) for it in value):
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return "\n".join(value)
     try:
         return json.dumps(value, ensure_ascii=False)
