@@ -42,9 +42,9 @@ def figure(values: Sequence[float]) -> Figure:
 
 def difference(first: Sequence[float], second: Sequence[float]) -> Difference:
     """Of values of the same questions, in the same order."""
-    apart = [b - a for a, b in zip(first, second, strict=True)]
-    low, high = interval(apart)
-    return Difference(fmean(apart), low, high, chance_of(apart), len(apart))
+    differences = [b - a for a, b in zip(first, second, strict=True)]
+    low, high = interval(differences)
+    return Difference(fmean(differences), low, high, chance_of(differences), len(differences))
 
 
 def interval(values: Sequence[float], seed: int = SEED, rounds: int = ROUNDS) -> tuple[float, float]:
@@ -54,9 +54,11 @@ def interval(values: Sequence[float], seed: int = SEED, rounds: int = ROUNDS) ->
     return means[int(0.025 * rounds)], means[int(0.975 * rounds)]
 
 
-def chance_of(apart: Sequence[float], seed: int = SEED, rounds: int = ROUNDS) -> float:
+def chance_of(differences: Sequence[float], seed: int = SEED, rounds: int = ROUNDS) -> float:
     """Two-sided p of pairwise differences: how often signs drawn at random give one as large in sum."""
     chance = random.Random(seed)  # noqa: S311  # statistics, no secret
-    seen = abs(sum(apart)) - 1e-12
-    as_large = sum(abs(sum(one if chance.random() < 0.5 else -one for one in apart)) >= seen for _ in range(rounds))
+    observed = abs(sum(differences)) - 1e-12
+    as_large = sum(
+        abs(sum(value if chance.random() < 0.5 else -value for value in differences)) >= observed for _ in range(rounds)
+    )
     return (as_large + 1) / (rounds + 1)

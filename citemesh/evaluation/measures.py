@@ -38,37 +38,37 @@ _WORD = re.compile(rf"[{CJK}]|[^\W_]+")
 _ARTICLES = {"a", "an", "the"}
 
 
-def measures(asked: Asked, outcome: Outcome) -> dict[str, float]:
+def measures(question: Asked, outcome: Outcome) -> dict[str, float]:
     """All that can be said of an answer, by name."""
     if outcome.error or outcome.done is None:
-        return {"answered": 0.0} | dict.fromkeys(_possible(asked), 0.0)
-    found = _cited(asked, outcome) | _worded(asked.answers, outcome.text)
+        return {"answered": 0.0} | dict.fromkeys(_possible(question), 0.0)
+    figures = _cited(question, outcome) | _worded(question.answers, outcome.text)
     if outcome.sentences:
-        found["supported"] = _share(one.supported for one in outcome.sentences)
+        figures["supported"] = _share(sentence.supported for sentence in outcome.sentences)
     usage = outcome.done.usage
-    spent = (outcome.first_text_s, outcome.total_s, usage.prompt_tokens, usage.completion_tokens, outcome.done.searches)
-    return {"answered": 1.0} | found | dict(zip(COST, map(float, spent), strict=True))
+    costs = (outcome.first_text_s, outcome.total_s, usage.prompt_tokens, usage.completion_tokens, outcome.done.searches)
+    return {"answered": 1.0} | figures | dict(zip(COST, map(float, costs), strict=True))
 
 
-def _possible(asked: Asked) -> list[str]:
+def _possible(question: Asked) -> list[str]:
     """What a question without an answer has none of, but could have had."""
-    evidence = ["evidence_recall", "citation_recall"] if asked.evidence else []
-    return evidence + (["answer_match", "answer_f1"] if asked.answers else [])
+    evidence = ["evidence_recall", "citation_recall"] if question.evidence else []
+    return evidence + (["answer_match", "answer_f1"] if question.answers else [])
 
 
-def _cited(asked: Asked, outcome: Outcome) -> dict[str, float]:
-    if not asked.evidence:
+def _cited(question: Asked, outcome: Outcome) -> dict[str, float]:
+    if not question.evidence:
         return {}
     numbers = {citation.number for sentence in outcome.sentences for citation in sentence.citations}
     cited = [source for source in outcome.sources if source.number in numbers]
-    found = {
-        "evidence_recall": _share(any(holds(one, it) for it in outcome.sources) for one in asked.evidence),
-        "citation_recall": _share(any(holds(one, it) for it in cited) for one in asked.evidence),
+    figures = {
+        "evidence_recall": _share(any(holds(evidence, it) for it in outcome.sources) for evidence in question.evidence),
+        "citation_recall": _share(any(holds(evidence, it) for it in cited) for evidence in question.evidence),
     }
     if numbers:
-        right = {source.number for source in cited if any(holds(one, source) for one in asked.evidence)}
-        found["citation_precision"] = len(right) / len(numbers)
-    return found
+        right = {source.number for source in cited if any(holds(evidence, source) for evidence in question.evidence)}
+        figures["citation_precision"] = len(right) / len(numbers)
+    return figures
 
 
 def holds(evidence: Evidence, source: Source) -> bool:
@@ -83,10 +83,10 @@ def holds(evidence: Evidence, source: Source) -> bool:
 def _worded(answers: Sequence[str], text: str) -> dict[str, float]:
     if not answers:
         return {}
-    said = words(text)
-    line = f" {' '.join(said)} "
+    answer_words = words(text)
+    line = f" {' '.join(answer_words)} "
     match = any(f" {' '.join(words(answer))} " in line for answer in answers)
-    return {"answer_match": float(match), "answer_f1": max(f1(words(answer), said) for answer in answers)}
+    return {"answer_match": float(match), "answer_f1": max(f1(words(answer), answer_words) for answer in answers)}
 
 
 def words(text: str) -> list[str]:
@@ -94,10 +94,10 @@ def words(text: str) -> list[str]:
     return [word for word in _WORD.findall(_folded(text)) if word not in _ARTICLES]
 
 
-def f1(one: Sequence[str], other: Sequence[str]) -> float:
+def f1(first: Sequence[str], other: Sequence[str]) -> float:
     """Harmonic mean of the shares of words that each has of the other, 0 to 1."""
-    common = sum((Counter(one) & Counter(other)).values())
-    return 2 * common / (len(one) + len(other)) if common else 0.0
+    common = sum((Counter(first) & Counter(other)).values())
+    return 2 * common / (len(first) + len(other)) if common else 0.0
 
 
 def _folded(text: str) -> str:
@@ -105,5 +105,5 @@ def _folded(text: str) -> str:
 
 
 def _share(values: Iterable[bool]) -> float:
-    known = list(values)
-    return sum(known) / len(known)
+    numbers = list(values)
+    return sum(numbers) / len(numbers)

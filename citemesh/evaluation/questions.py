@@ -45,51 +45,51 @@ def read(path: Path) -> tuple[Asked, ...]:
         raise InvalidInput(str(path), f"it can't be read: {error.strerror}", "name a file of questions") from None
     except UnicodeDecodeError as error:
         raise InvalidInput(str(path), f"byte {error.start} is not UTF-8", "save it as UTF-8") from None
-    found = tuple(_asked(path, lines))
-    if not found:
+    questions = tuple(_asked(path, lines))
+    if not questions:
         raise InvalidInput(str(path), "it holds no question", FORM)
-    _check_ids(path, found)
-    return found
+    _check_ids(path, questions)
+    return questions
 
 
 def _asked(path: Path, lines: list[str]) -> Iterator[Asked]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        where = f"{path}:{number}"
+        place = f"{path}:{number}"
         try:
             value = json.loads(line)
         except ValueError as error:
-            raise InvalidInput(where, f"it is no JSON: {error}", FORM) from None
-        yield _one(where, str(number), value)
+            raise InvalidInput(place, f"it is no JSON: {error}", FORM) from None
+        yield _one(place, str(number), value)
 
 
-def _one(where: str, number: str, value: Any) -> Asked:
+def _one(place: str, number: str, value: Any) -> Asked:
     if not isinstance(value, dict) or not isinstance(value.get("question"), str) or not value["question"].strip():
-        raise InvalidInput(where, "it has no question", FORM)
-    answers = _texts(f"{where}: answers", value.get("answers", []))
+        raise InvalidInput(place, "it has no question", FORM)
+    answers = _texts(f"{place}: answers", value.get("answers", []))
     evidence = value.get("evidence", [])
     if not isinstance(evidence, list):
-        raise InvalidInput(f"{where}: evidence", "it is no list", FORM)
-    pieces = tuple(_evidence(f"{where}: evidence[{at}]", one) for at, one in enumerate(evidence))
+        raise InvalidInput(f"{place}: evidence", "it is no list", FORM)
+    pieces = tuple(_evidence(f"{place}: evidence[{at}]", item) for at, item in enumerate(evidence))
     return Asked(str(value.get("id", number)), value["question"].strip(), answers, pieces)
 
 
-def _texts(where: str, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
-        raise InvalidInput(where, "it is no list of texts", FORM)
+def _texts(place: str, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
+        raise InvalidInput(place, "it is no list of texts", FORM)
     return tuple(value)
 
 
-def _evidence(where: str, value: Any) -> Evidence:
+def _evidence(place: str, value: Any) -> Evidence:
     if not isinstance(value, dict) or not any(isinstance(value.get(name), str) and value[name] for name in _PARTS):
-        raise InvalidInput(where, f"it names none of {', '.join(_PARTS)}", FORM)
+        raise InvalidInput(place, f"it names none of {', '.join(_PARTS)}", FORM)
     return Evidence(*(str(value.get(name, "")) for name in _PARTS))
 
 
-def _check_ids(path: Path, found: tuple[Asked, ...]) -> None:
-    seen: set[str] = set()
-    for one in found:
-        if one.id in seen:
-            raise InvalidInput(str(path), f"the id {one.id!r} stands twice", "give each question its own")
-        seen.add(one.id)
+def _check_ids(path: Path, questions: tuple[Asked, ...]) -> None:
+    ids: set[str] = set()
+    for question in questions:
+        if question.id in ids:
+            raise InvalidInput(str(path), f"the id {question.id!r} stands twice", "give each question its own")
+        ids.add(question.id)

@@ -63,40 +63,42 @@ class EvaluationRecord:
         return [case.measures[name] for case in self.cases if name in case.measures]
 
 
-def case(judged: Judged) -> Case:
+def case(answer: Judged) -> Case:
     """A judged question as it is kept."""
-    asked, outcome = judged.asked, judged.outcome
+    question, outcome = answer.asked, answer.outcome
     return Case(
-        id=asked.id,
-        question=asked.question,
+        id=question.id,
+        question=question.question,
         answer=outcome.text,
-        right=asked.answers,
-        sources=tuple(_sources(asked, outcome)),
-        unsupported=sum(not one.supported for one in outcome.sentences),
+        right=question.answers,
+        sources=tuple(_sources(question, outcome)),
+        unsupported=sum(not sentence.supported for sentence in outcome.sentences),
         error=outcome.error,
         notice=outcome.done.notice if outcome.done else "",
-        measures=judged.measures,
-        missing=() if outcome.error else tuple(_missing(asked, outcome)),
+        measures=answer.measures,
+        missing=() if outcome.error else tuple(_missing(question, outcome)),
         sentences=len(outcome.sentences),
         model=outcome.done.model if outcome.done else "",
     )
 
 
-def _sources(asked: Asked, outcome: Outcome) -> Iterator[str]:
+def _sources(question: Asked, outcome: Outcome) -> Iterator[str]:
     """Each numbered source in words, and whether it is evidence and is cited."""
-    cited = {one.number for sentence in outcome.sentences for one in sentence.citations}
-    numbered = {one.number: one for one in reversed(outcome.sources)}
-    evidence = {one.number for one in outcome.sources if any(holds(it, one) for it in asked.evidence)}
-    for number, one in sorted(numbered.items()):
-        marks = [word for word, found in (("evidence", evidence), ("cited", cited)) if number in found]
-        told = one.title or f"{one.document_id}: {_beginning(one.text)}"
-        yield f"[{number}] {told}" + (f" ({', '.join(marks)})" if marks else "")
+    cited = {source.number for sentence in outcome.sentences for source in sentence.citations}
+    numbered = {source.number: source for source in reversed(outcome.sources)}
+    evidence = {
+        source.number for source in outcome.sources if any(holds(needed, source) for needed in question.evidence)
+    }
+    for number, source in sorted(numbered.items()):
+        marks = [word for word, is_marked in (("evidence", evidence), ("cited", cited)) if number in is_marked]
+        title = source.title or f"{source.document_id}: {_beginning(source.text)}"
+        yield f"[{number}] {title}" + (f" ({', '.join(marks)})" if marks else "")
 
 
-def _missing(asked: Asked, outcome: Outcome) -> Iterator[str]:
-    for one in asked.evidence:
-        if not any(holds(one, source) for source in outcome.sources):
-            yield one.title or one.document_id or one.quote
+def _missing(question: Asked, outcome: Outcome) -> Iterator[str]:
+    for needed in question.evidence:
+        if not any(holds(needed, source) for source in outcome.sources):
+            yield needed.title or needed.document_id or needed.quote
 
 
 def _beginning(text: str) -> str:
@@ -106,16 +108,16 @@ def _beginning(text: str) -> str:
 
 def compared(first: EvaluationRecord, second: EvaluationRecord) -> dict[str, Difference]:
     """Each measure that both have of the same questions: the second less the first. Raises InvalidInput for none."""
-    others = {one.id: one for one in second.cases}
-    pairs = [(one, others[one.id]) for one in first.cases if one.id in others]
+    by_id = {case_of_second.id: case_of_second for case_of_second in second.cases}
+    pairs = [(case_of_second, by_id[case_of_second.id]) for case_of_second in first.cases if case_of_second.id in by_id]
     if not pairs:
         raise InvalidInput("--compare", "the runs have no question in common", "compare runs of one set of questions")
     return {name: difference(*sides) for name in (*QUALITY, *COST) if (sides := _sides(pairs, name))}
 
 
 def _sides(pairs: Sequence[tuple[Case, Case]], name: str) -> tuple[list[float], list[float]] | None:
-    both = [(a.measures[name], b.measures[name]) for a, b in pairs if name in a.measures and name in b.measures]
-    return ([a for a, _ in both], [b for _, b in both]) if both else None
+    values = [(a.measures[name], b.measures[name]) for a, b in pairs if name in a.measures and name in b.measures]
+    return ([a for a, _ in values], [b for _, b in values]) if values else None
 
 
 def to_json(record: EvaluationRecord, differences: Mapping[str, Difference]) -> dict[str, Any]:
@@ -124,9 +126,9 @@ def to_json(record: EvaluationRecord, differences: Mapping[str, Difference]) -> 
         "version": VERSION,
         "name": record.name,
         "asked_with": dict(record.asked_with),
-        "figures": {name: asdict(one) for name, one in record.figures().items()},
-        "differences": {name: asdict(one) for name, one in differences.items()},
-        "cases": [asdict(one) for one in record.cases],
+        "figures": {name: asdict(case_record) for name, case_record in record.figures().items()},
+        "differences": {name: asdict(case_record) for name, case_record in differences.items()},
+        "cases": [asdict(case_record) for case_record in record.cases],
     }
 
 
@@ -138,10 +140,10 @@ def _kept(value: dict[str, Any]) -> Case:
 def read(path: Path) -> EvaluationRecord:
     """A run that was written. Raises InvalidInput."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["version"] != VERSION:
-            raise InvalidInput(str(path), f"it is of version {found['version']}", f"this reads version {VERSION}")
-        return EvaluationRecord(found["name"], found["asked_with"], tuple(map(_kept, found["cases"])))
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["version"] != VERSION:
+            raise InvalidInput(str(path), f"it is of version {content['version']}", f"this reads version {VERSION}")
+        return EvaluationRecord(content["name"], content["asked_with"], tuple(map(_kept, content["cases"])))
     except OSError as error:
         raise InvalidInput(str(path), f"it can't be read: {error.strerror}", "name a file of --json") from None
     except (ValueError, KeyError, TypeError) as error:

@@ -82,27 +82,27 @@ def badness(case: Case) -> float:
     """What the order goes by: the mean of a case's measures of quality; errors first."""
     if case.error:
         return -1.0
-    known = [case.measures[name] for name in QUALITY if name in case.measures]
-    return sum(known) / len(known) if known else 0.0
+    values = [case.measures[name] for name in QUALITY if name in case.measures]
+    return sum(values) / len(values) if values else 0.0
 
 
 def _settings(record: EvaluationRecord) -> str:
-    told = [f"{len(record.cases)} questions"]
-    told += [f"{named(name)}: {value}" for name, value in record.asked_with.items() if value]
-    told += [f"written by {', '.join(record.models())}"] if record.models() else []
+    facts = [f"{len(record.cases)} questions"]
+    facts += [f"{named(name)}: {value}" for name, value in record.asked_with.items() if value]
+    facts += [f"written by {', '.join(record.models())}"] if record.models() else []
     weak = small(record.models())
-    return f'<p class="soft">{escape(" · ".join(told))}</p>' + (f"<p>{escape(weak)}</p>" if weak else "")
+    return f'<p class="soft">{escape(" · ".join(facts))}</p>' + (f"<p>{escape(weak)}</p>" if weak else "")
 
 
 def _figures(record: EvaluationRecord) -> str:
     rows = []
-    for name, one in record.figures().items():
-        bar = f'<meter min="0" max="1" value="{one.mean:.3f}">{one.mean:.2f}</meter>' if name in QUALITY else ""
+    for name, figure in record.figures().items():
+        bar = f'<meter min="0" max="1" value="{figure.mean:.3f}">{figure.mean:.2f}</meter>' if name in QUALITY else ""
         rows.append(
             f'<tr><th scope=row>{named(name)}<br><span class="soft">{ABOUT[name]}</span></th><td class=bar>{bar}</td>'
-            f"<td class=number>{amount(name, one.mean)}</td>"
-            f"<td class=number>{amount(name, one.low)} to {amount(name, one.high)}</td>"
-            f"<td class=number>{one.questions}</td></tr>"
+            f"<td class=number>{amount(name, figure.mean)}</td>"
+            f"<td class=number>{amount(name, figure.low)} to {amount(name, figure.high)}</td>"
+            f"<td class=number>{figure.questions}</td></tr>"
         )
     head = "<th>measure</th><th class=bar></th>" + _heads("mean", "95 % interval", "questions")
     return f"<h2>Figures</h2>{_table(head, rows)}"
@@ -111,10 +111,10 @@ def _figures(record: EvaluationRecord) -> str:
 def _differences(differences: Mapping[str, Difference], against: str) -> str:
     rows = [
         f"<tr><th scope=row>{named(name)}</th>"
-        f'<td class="number {_verdict(name, one)}">{amount(name, one.mean, "+")}</td>'
-        f"<td class=number>{amount(name, one.low, '+')} to {amount(name, one.high, '+')}</td>"
-        f"<td class=number>{one.p:.3f}</td><td class=number>{one.questions}</td></tr>"
-        for name, one in differences.items()
+        f'<td class="number {_verdict(name, change)}">{amount(name, change.mean, "+")}</td>'
+        f"<td class=number>{amount(name, change.low, '+')} to {amount(name, change.high, '+')}</td>"
+        f"<td class=number>{change.p:.3f}</td><td class=number>{change.questions}</td></tr>"
+        for name, change in differences.items()
     ]
     head = "<th>measure</th>" + _heads("this run less that", "95 % interval", "p", "questions")
     note = "✓ better and ✗ worse stand where chance alone would give such a difference less than once in twenty."
@@ -129,17 +129,17 @@ def _table(head: str, rows: Sequence[str]) -> str:
     return f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
 
 
-def _verdict(name: str, one: Difference) -> str:
+def _verdict(name: str, difference: Difference) -> str:
     """Better or worse where chance alone would seldom give it."""
-    if one.p >= 0.05 or not one.mean:
+    if difference.p >= 0.05 or not difference.mean:
         return ""
-    good = (one.mean < 0) == name.endswith(_LESS_IS_BETTER)
+    good = (difference.mean < 0) == name.endswith(_LESS_IS_BETTER)
     return "better" if good else "worse"
 
 
 def _case(case: Case) -> str:
-    told = [f"{named(name)} <b>{case.measures[name]:.2f}</b>" for name in QUALITY if _worth_telling(name, case)]
-    pieces = " ".join(f'<span class="piece">{one}</span>' for one in told)
+    facts = [f"{named(name)} <b>{case.measures[name]:.2f}</b>" for name in QUALITY if _worth_telling(name, case)]
+    pieces = " ".join(f'<span class="piece">{fact}</span>' for fact in facts)
     return (
         f"<details><summary>{escape(case.question)}<br>"
         f'<span class="soft"><span class="piece">{escape(case.id)} ·</span> {pieces or _NOT}</span></summary>'
@@ -149,7 +149,7 @@ def _case(case: Case) -> str:
         + _line("", " | ".join(case.right), "Right")
         + _line("", " | ".join(case.missing), "Evidence that was not found")
         + (_line("", f"{case.unsupported} of {case.sentences} sentences", "Unsupported") if case.unsupported else "")
-        + f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in case.sources)}</ul></details>"
+        + f"<ul>{''.join(f'<li>{escape(fact)}</li>' for fact in case.sources)}</ul></details>"
     )
 
 
@@ -160,8 +160,8 @@ def _worth_telling(name: str, case: Case) -> bool:
 
 def _line(kind: str, text: str, label: str = "") -> str:
     """A paragraph, or nothing where there is nothing to say."""
-    said = f"<b>{label}:</b> {escape(text)}" if label else escape(text)
-    return f'<p class="text {kind}">{said}</p>' if text else ""
+    html = f"<b>{label}:</b> {escape(text)}" if label else escape(text)
+    return f'<p class="text {kind}">{html}</p>' if text else ""
 
 
 def _left_out(cases: int) -> str:

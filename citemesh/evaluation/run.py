@@ -50,15 +50,15 @@ async def evaluate(
     """
     places = asyncio.Semaphore(concurrency)
 
-    async def judge(asked: Asked) -> Judged:
+    async def judge(question: Asked) -> Judged:
         async with places:
-            outcome = await answer(answerer, replace(form, question=asked.question), timeout_s)
+            outcome = await answer(answerer, replace(form, question=question.question), timeout_s)
         done()
-        return Judged(asked, outcome, measures(asked, outcome))
+        return Judged(question, outcome, measures(question, outcome))
 
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(judge(asked)) for asked in questions]
+            tasks = [group.create_task(judge(question)) for question in questions]
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
     return tuple(task.result() for task in tasks)
@@ -66,14 +66,14 @@ async def evaluate(
 
 async def answer(answerer: Answerer, question: Question, timeout_s: float) -> Outcome:
     """What comes of one question. Raises Unauthenticated."""
-    outcome, started = Outcome(), time.monotonic()
+    outcome, start_s = Outcome(), time.monotonic()
     try:
         async with aclosing(answerer.ask(question, timeout_s)) as events:  # type: ignore[type-var]  # it is an async generator
             async for event in events:
-                outcome.take(event, time.monotonic() - started)
+                outcome.take(event, time.monotonic() - start_s)
     except Unauthenticated:
         raise
     except CiteMeshError as error:
         outcome.error = f"{error.reason}: {error.message}"
-        outcome.total_s = time.monotonic() - started
+        outcome.total_s = time.monotonic() - start_s
     return outcome

@@ -50,11 +50,11 @@ class CollectedAnswer:
 
     def answered(self, done: DoneEvent) -> ToolAnswer:
         """The answer, with the sources that it cites."""
-        spans = [one.sentence for one in self.sentences if not one.supported]
+        spans = [sentence_event.sentence for sentence_event in self.sentences if not sentence_event.supported]
         unsupported = [self.text[span.start : span.end].strip() for span in spans]
         return ToolAnswer(
             with_markers(self.text, self.sentences),
-            [passage(one) for one in self.sources if one.number in done.cited],
+            [passage(sentence_event) for sentence_event in self.sources if sentence_event.number in done.cited],
             [text for text in unsupported if text],
             list(self.related),
             done.notice,

@@ -22,12 +22,12 @@ def address(collection: str, document_id: str) -> str:
 
 async def listed(clients: MeshClients) -> list[Resource]:
     """The first documents of each collection."""
-    found: list[Resource] = []
+    resources: list[Resource] = []
     for collection in await clients.collections.list():
-        if collection.documents and len(found) < MOST_LISTED:
-            page, _ = await clients.documents.list(collection.name, MOST_LISTED - len(found))
-            found += [_resource(one) for one in page]
-    return found
+        if collection.documents and len(resources) < MOST_LISTED:
+            page, _ = await clients.documents.list(collection.name, MOST_LISTED - len(resources))
+            resources += [_resource(document) for document in page]
+    return resources
 
 
 async def read(clients: MeshClients, document_id: str, collection: str, start: int, end: int | None) -> ReadText:
@@ -56,7 +56,7 @@ async def whole(clients: MeshClients, document_id: str, collection: str) -> str:
     return (await clients.documents.get(document_id, collection))[1]
 
 
-def _resource(one: Document) -> Resource:
-    about = f"{one.source_type}, {one.characters} characters"
-    uri = address(one.collection, one.document_id)
-    return Resource(uri=uri, name=one.document_id, title=one.title, description=about, mime_type="text/plain")
+def _resource(document: Document) -> Resource:
+    about = f"{document.source_type}, {document.characters} characters"
+    uri = address(document.collection, document.document_id)
+    return Resource(uri=uri, name=document.document_id, title=document.title, description=about, mime_type="text/plain")

@@ -85,8 +85,8 @@ class Tools:
     ) -> FoundPassages:
         """Find passages in the user's documents, best first."""
         with _told(ToolError):
-            found = await self._clients.query.search(query, collection, top_k, source_types or [])
-        return FoundPassages([passage(one) for one in found])
+            sources = await self._clients.query.search(query, collection, top_k, source_types or [])
+        return FoundPassages([passage(source) for source in sources])
 
     async def ask(
         self,
@@ -98,16 +98,16 @@ class Tools:
         answer_language: Annotated[str, Field(description="ISO 639-1 code; the question's own where left out.")] = "",
     ) -> ToolAnswer:
         """Answer a question from the user's documents; each sentence ends in the numbers of what supports it."""
-        asked = Question(
+        request = Question(
             question, collection, mode, source_types=tuple(source_types or ()), answer_language=answer_language
         )
         with _told(ToolError):
-            return await _answer(self._clients, asked, self._timeout_s, context)
+            return await _answer(self._clients, request, self._timeout_s, context)
 
     async def list_collections(self) -> KnownCollections:
         """List the collections of documents that can be searched."""
         with _told(ToolError):
-            return KnownCollections([known(one) for one in await self._clients.collections.list()])
+            return KnownCollections([known(info) for info in await self._clients.collections.list()])
 
     async def read_document(
         self,
@@ -121,9 +121,9 @@ class Tools:
             return await documents.read(self._clients, document_id, collection, start, end)
 
 
-async def _answer(clients: MeshClients, asked: Question, timeout_s: float, context: Context[Any, Any]) -> ToolAnswer:
+async def _answer(clients: MeshClients, request: Question, timeout_s: float, context: Context[Any, Any]) -> ToolAnswer:
     gathered, steps = CollectedAnswer(), 0
-    async with aclosing(clients.query.ask(asked, timeout_s)) as events:  # type: ignore[type-var]  # an async generator
+    async with aclosing(clients.query.ask(request, timeout_s)) as events:  # type: ignore[type-var]  # an async generator
         async for event in events:
             if note := gathered.take(event):
                 steps += 1

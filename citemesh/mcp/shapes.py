@@ -70,23 +70,23 @@ class ReadText:
     text: str
 
 
-def passage(one: Source) -> FoundPassage:
+def passage(source: Source) -> FoundPassage:
     """A source as a tool answers it."""
-    span = one.location.span
+    span = source.location.span
     return FoundPassage(
-        one.number,
-        one.title,
-        one.uri,
-        one.document_id,
-        one.collection,
-        one.location.page,
+        source.number,
+        source.title,
+        source.uri,
+        source.document_id,
+        source.collection,
+        source.location.page,
         span.start,
         span.end,
-        one.text,
-        round(one.score, 4),
+        source.text,
+        round(source.score, 4),
     )
 
 
-def known(one: Collection) -> KnownCollection:
+def known(collection: Collection) -> KnownCollection:
     """A collection as a tool answers it."""
-    return KnownCollection(one.name, one.documents)
+    return KnownCollection(collection.name, collection.documents)

@@ -163,11 +163,11 @@ def _check_hex(field: str, text: str, digits: int) -> None:
 
 
 def _check_unique(keys: Sequence[KeyRecord]) -> None:
-    seen: set[str] = set()
+    ids: set[str] = set()
     for key in keys:
-        if key.id in seen:
+        if key.id in ids:
             raise InvalidInput("keys", f"the id {key.id} is there twice", "remove one of them, or make a new key")
-        seen.add(key.id)
+        ids.add(key.id)
 
 
 def _at_most(field: str, items: Sequence[object], most: int) -> None:
@@ -188,13 +188,13 @@ def _key(field: str, value: object) -> KeyRecord:
 
 
 def _object(field: str, value: object, required: Sequence[str], optional: Sequence[str] = ()) -> Mapping[str, Any]:
-    known = (*required, *optional)
+    allowed = (*required, *optional)
     if not isinstance(value, dict):
-        raise InvalidInput(field, "not an object", f"write an object with {', '.join(known)}")
+        raise InvalidInput(field, "not an object", f"write an object with {', '.join(allowed)}")
     if missing := [name for name in required if name not in value]:
         raise InvalidInput(f"{field}.{missing[0]}", "missing", "the field is needed")
-    if unknown := sorted(set(value) - set(known)):
-        raise InvalidInput(f"{field}.{unknown[0][:40]}", "not a known field", f"known are {', '.join(known)}")
+    if unknown := sorted(set(value) - set(allowed)):
+        raise InvalidInput(f"{field}.{unknown[0][:40]}", "not a known field", f"known are {', '.join(allowed)}")
     return value
 
 

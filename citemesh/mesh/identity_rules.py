@@ -59,10 +59,10 @@ def check_collection(field: str, text: str) -> None:
 
 
 def _is_http(text: str) -> bool:
-    found = _HTTP.fullmatch(text)
-    if not found:
+    match = _HTTP.fullmatch(text)
+    if not match:
         return False
-    path = found[1].removesuffix("*") if found[1].endswith("/*") else found[1]
+    path = match[1].removesuffix("*") if match[1].endswith("/*") else match[1]
     return not set("*?") & set(path) and is_plain_path(path)
 
 

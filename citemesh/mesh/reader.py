@@ -19,13 +19,13 @@ class _UniqueKeyLoader(yaml.SafeLoader):
     """SafeLoader that refuses a key given twice; plain YAML would silently keep the last one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[object] = set()
+        keys: set[object] = set()
         for key_node, _ in node.value:
             key = key_node.value
-            if key in seen:
+            if key in keys:
                 line = key_node.start_mark.line + 1
                 raise InvalidInput(str(key), f"given twice (line {line})", "keep one of the two")
-            seen.add(key)
+            keys.add(key)
         return super().construct_mapping(node, deep)
 
 
@@ -49,10 +49,10 @@ class Node:
     def fields(self, required: Collection[str], optional: Collection[str] = ()) -> dict[str, Node]:
         """A mapping with known fields; unknown and missing ones are refused."""
         entries = self.entries()
-        known = [*required, *optional]
+        allowed = [*required, *optional]
         for name, node in entries.items():
-            if name not in known:
-                raise node.refuse("unknown field", f"remove it; known here: {', '.join(sorted(known))}")
+            if name not in allowed:
+                raise node.refuse("unknown field", f"remove it; known here: {', '.join(sorted(allowed))}")
         for name in required:
             if name not in entries:
                 raise InvalidInput(f"{self.path}.{name}", "missing", "add the field")
@@ -66,16 +66,16 @@ class Node:
 
     def names(self, choices: Collection[str]) -> tuple[str, ...]:
         """A list of distinct names, each one of `choices`."""
-        found = [item.choice(choices) for item in self.items()]
-        for index, name in enumerate(found):
-            if name in found[:index]:
+        names = [item.choice(choices) for item in self.items()]
+        for index, name in enumerate(names):
+            if name in names[:index]:
                 raise InvalidInput(f"{self.path}[{index}]", f"{name!r} is listed twice", "list it once")
-        return tuple(found)
+        return tuple(names)
 
-    def text(self, pattern: str, what: str) -> str:
-        """A string that matches the whole of `pattern`; `what` says it in words."""
+    def text(self, pattern: str, meaning: str) -> str:
+        """A string that matches the whole of `pattern`; `meaning` says it in words."""
         if not isinstance(self.value, str) or not re.fullmatch(pattern, self.value):
-            raise self.refuse(f"{self.value!r} is not {what}", f"write {what}")
+            raise self.refuse(f"{self.value!r} is not {meaning}", f"write {meaning}")
         return self.value
 
     def choice(self, choices: Collection[str]) -> str:

@@ -64,9 +64,11 @@ def check_all(topology: Topology, placement: Placement, directory: Path) -> str:
     return _differences(render_all(topology, placement), directory)
 
 
-def _differences(wanted: dict[str, str], directory: Path) -> str:
-    found = {path.name: path.read_text(encoding="utf-8") for path in sorted(directory.glob("*.yaml"))}
-    return "".join(_diff(name, found.get(name), wanted.get(name)) for name in sorted(wanted.keys() | found.keys()))
+def _differences(expected: dict[str, str], directory: Path) -> str:
+    actual = {path.name: path.read_text(encoding="utf-8") for path in sorted(directory.glob("*.yaml"))}
+    return "".join(
+        _diff(name, actual.get(name), expected.get(name)) for name in sorted(expected.keys() | actual.keys())
+    )
 
 
 def write_runtime(topology: Topology, placement: Placement) -> list[Path]:
@@ -80,12 +82,12 @@ def write_runtime(topology: Topology, placement: Placement) -> list[Path]:
     return write_all(topology, placement, Path(placement.config_file("x")).parent)
 
 
-def _diff(name: str, found: str | None, wanted: str | None) -> str:
-    if found == wanted:
+def _diff(name: str, actual: str | None, expected: str | None) -> str:
+    if actual == expected:
         return ""
-    old, new = (found or "").splitlines(keepends=True), (wanted or "").splitlines(keepends=True)
-    before = f"committed/{name}" if found is not None else "/dev/null"
-    after = f"rendered/{name}" if wanted is not None else "/dev/null"
+    old, new = (actual or "").splitlines(keepends=True), (expected or "").splitlines(keepends=True)
+    before = f"committed/{name}" if actual is not None else "/dev/null"
+    after = f"rendered/{name}" if expected is not None else "/dev/null"
     return "".join(difflib.unified_diff(old, new, before, after))
 
 
@@ -101,11 +103,11 @@ def write_committed(root: Path = Path()) -> list[Path]:
         OSError: a directory can't be written.
     """
     topology, placement = load_topology(root / "deploy/mesh.yaml"), committed_placement()
-    written = write_all(topology, placement, root / COMMITTED)
+    paths = write_all(topology, placement, root / COMMITTED)
     for name, text in render_cluster(topology, placement.identity_wasm).items():
         replace_file(root / DIRECTORY / name, text)
-        written.append(root / DIRECTORY / name)
-    return written
+        paths.append(root / DIRECTORY / name)
+    return paths
 
 
 def check_committed(root: Path = Path()) -> str:

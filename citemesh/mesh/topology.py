@@ -238,12 +238,12 @@ def _service(name: str, node: Node, defaults: Node, service_names: tuple[str, ..
 def _uploads(node: Node, service: dict[str, Node]) -> tuple[Upload, ...]:
     if not ("http" in service and service["http"].boolean()):
         raise node.refuse("the service speaks no HTTP", "set `http: true`, or leave the uploads out")
-    found = []
+    uploads = []
     for path, entry in node.entries().items():
         Node(path, entry.path).text(_HTTP_PATH, "a path such as /v1/documents")
         fields = entry.fields(["timeout_s"])
-        found.append(Upload(path, fields["timeout_s"].number(0.001, _DAY_S)))
-    return tuple(found)
+        uploads.append(Upload(path, fields["timeout_s"].number(0.001, _DAY_S)))
+    return tuple(uploads)
 
 
 def _ports(node: Node) -> Ports:
@@ -251,11 +251,11 @@ def _ports(node: Node) -> Ports:
     return Ports(fields["ingress"].integer(0, 9_999), fields["egress"].integer(0, 9_999))
 
 
-def _limits(defaults: Node, own: Node | None) -> ServiceLimits:
+def _limits(defaults: Node, overrides: Node | None) -> ServiceLimits:
     required = ["max_message_bytes", "max_concurrent", "buffer_bytes", "unary_timeout_s", "stream_timeout_s"]
     fields = defaults.fields(required, ["rate_per_s"])
-    if own is not None:
-        fields = fields | own.fields([], [*required, "rate_per_s"])
+    if overrides is not None:
+        fields = fields | overrides.fields([], [*required, "rate_per_s"])
     return ServiceLimits(
         max_message_bytes=fields["max_message_bytes"].integer(1_024, _GIB),
         max_concurrent=fields["max_concurrent"].integer(1, 100_000),
@@ -287,8 +287,8 @@ def _method(service: str, name: str, node: Node, limits: ServiceLimits) -> Metho
             kind = known
     usual = limits.stream_timeout_s if kind == "stream" else limits.unary_timeout_s
     timeout_s = fields["timeout_s"].number(0.001, _DAY_S) if "timeout_s" in fields else usual
-    each = fields["each_replica"].boolean() if "each_replica" in fields else False
-    return Method(service, name, kind, timeout_s, each)
+    each_replica = fields["each_replica"].boolean() if "each_replica" in fields else False
+    return Method(service, name, kind, timeout_s, each_replica)
 
 
 def _refuse_shared(node: Node, services: tuple[Service, ...]) -> None:

@@ -32,8 +32,11 @@ def validate_all(topology: Topology, placement: Placement, inline: dict[str, Jso
     """
     with tempfile.TemporaryDirectory(prefix="citemesh-validate-") as logs:
         # Envoy opens the access log even to validate; that is no reason to touch the real one.
-        aside = replace(placement, log_dir=logs)
-        return {service.name: validate(bootstrap(service, topology, aside, inline)) for service in topology.sidecars()}
+        validation_placement = replace(placement, log_dir=logs)
+        return {
+            service.name: validate(bootstrap(service, topology, validation_placement, inline))
+            for service in topology.sidecars()
+        }
 
 
 def validate(config: Json, timeout_s: float = 30.0) -> Verdict:

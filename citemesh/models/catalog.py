@@ -100,5 +100,5 @@ def packaged(package: str) -> PackagedModel:
     for model in CATALOG:
         if model.package == package:
             return model
-    known = ", ".join(f"package:{model.package}" for model in CATALOG)
-    raise NotFound("model package", package, f"known are {known}; any other model goes by dir: or hub:")
+    names = ", ".join(f"package:{model.package}" for model in CATALOG)
+    raise NotFound("model package", package, f"known are {names}; any other model goes by dir: or hub:")

@@ -62,11 +62,11 @@ def _kind(config: dict[str, Any]) -> Kind:
 
 def _dimension(config: dict[str, Any], path: Path) -> int:
     text = config.get("text_config")
-    stated = config.get("hidden_size") or (text.get("hidden_size") if isinstance(text, dict) else None)
-    if not isinstance(stated, int) or stated < 1:
+    dimension = config.get("hidden_size") or (text.get("hidden_size") if isinstance(text, dict) else None)
+    if not isinstance(dimension, int) or dimension < 1:
         fault = f"{path / 'config.json'} states no hidden_size"
         raise PreconditionFailed("MODEL_UNSUPPORTED", fault, "use a model of a transformers architecture that has one")
-    return stated
+    return dimension
 
 
 def _max_tokens(config: dict[str, Any], path: Path) -> int:

@@ -142,17 +142,17 @@ def _made(reference: Reference, recipe: Recipe, directory: Path, progress: Progr
 
 def _fill(reference: Reference, recipe: Recipe, directory: Path, progress: Progress) -> Facts:
     """Make the model in `directory`, then its projection, then its manifest."""
-    made = recipe.make(directory, scaled(progress, 0.0, 0.7))
-    if made.facts.kind is Kind.EMBEDDING:
+    result = recipe.make(directory, scaled(progress, 0.0, 0.7))
+    if result.facts.kind is Kind.EMBEDDING:
         from citemesh.models.conversion.late import write_projection  # wants numpy, torch and transformers
 
-        write_projection(directory, made.facts, scaled(progress, 0.7, 0.95))
+        write_projection(directory, result.facts, scaled(progress, 0.7, 0.95))
     progress("recording checksums", 0.95)
     files = manifests.record_files(directory)
     weights = {name: record.sha256 for name, record in files.items() if name.endswith(".safetensors")}
-    facts = replace(made.facts, digest=manifests.digest_of(weights))
-    source_sha256 = made.source_sha256 or facts.digest
-    manifests.write(Manifest(str(reference), made.source, source_sha256, facts, files), directory)
+    facts = replace(result.facts, digest=manifests.digest_of(weights))
+    source_sha256 = result.source_sha256 or facts.digest
+    manifests.write(Manifest(str(reference), result.source, source_sha256, facts, files), directory)
     return facts
 
 

@@ -56,7 +56,7 @@ def parse(text: str, field: str = "model") -> Reference:
     text = text.strip()
     _refuse_hostile(text, field)
     scheme, colon, target = text.partition(":")
-    if colon and scheme in {known.value for known in Scheme}:
+    if colon and scheme in {each_scheme.value for each_scheme in Scheme}:
         return _of_scheme(Scheme(scheme), target, field)
     if _looks_like_path(text) or os.path.isdir(text):
         return _directory(text, field)

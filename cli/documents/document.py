@@ -48,8 +48,8 @@ def list_(
 
     async def work(mesh: Mesh) -> int:
         async with mesh:
-            found, more = await some_documents(mesh, collection, table_id, limit)
-        show(found, as_json)
+            documents, more = await some_documents(mesh, collection, table_id, limit)
+        show(documents, as_json)
         if more and not as_json:
             console(stderr=True).print(f"There are more than {limit}; --limit shows more.")
         return 0
@@ -116,9 +116,9 @@ def delete(
         missing: list[str] = []
         async with mesh:
             for start in range(0, len(document_ids), MOST_DELETED):
-                some = document_ids[start : start + MOST_DELETED]
-                gone, absent = await mesh.documents.delete(some, collection)
-                deleted, missing = [*deleted, *gone], [*missing, *absent]
+                portion = document_ids[start : start + MOST_DELETED]
+                deleted_ids, absent = await mesh.documents.delete(portion, collection)
+                deleted, missing = [*deleted, *deleted_ids], [*missing, *absent]
         if as_json:
             click.echo(json.dumps({"deleted": deleted, "missing": missing}, ensure_ascii=False))
         else:
@@ -130,27 +130,27 @@ def delete(
 
 async def some_documents(mesh: Mesh, collection: str, table_id: str, limit: int) -> tuple[list[Document], bool]:
     """The first documents by id, at most `limit`, and whether there are more."""
-    found: list[Document] = []
+    documents: list[Document] = []
     token = ""
     while True:
-        page, token = await mesh.documents.list(collection, min(MOST_PAGE, limit - len(found)), token, table_id)
-        found += page
-        if not token or len(found) >= limit:
-            return found, bool(token)
+        page, token = await mesh.documents.list(collection, min(MOST_PAGE, limit - len(documents)), token, table_id)
+        documents += page
+        if not token or len(documents) >= limit:
+            return documents, bool(token)
 
 
-def as_plain(found: Document) -> dict[str, Any]:
+def as_plain(document: Document) -> dict[str, Any]:
     """A document as JSON values."""
-    return asdict(found) | {"ingested_at": found.ingested_at.isoformat()}
+    return asdict(document) | {"ingested_at": document.ingested_at.isoformat()}
 
 
-def show(found: Sequence[Document], as_json: bool) -> None:
+def show(documents: Sequence[Document], as_json: bool) -> None:
     """Print documents, as a table or a JSON object a line."""
     if as_json:
-        for one in found:
-            click.echo(json.dumps(as_plain(one), ensure_ascii=False))
+        for document in documents:
+            click.echo(json.dumps(as_plain(document), ensure_ascii=False))
         return
-    if not found:
+    if not documents:
         console().print("No document. `citemesh ingest PATH` adds some.")
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -159,30 +159,37 @@ def show(found: Sequence[Document], as_json: bool) -> None:
         table.add_column(column, overflow="fold")
     table.add_column("passages", justify="right")
     table.add_column("address", overflow="fold")
-    for one in found:
-        kind, language = printable(one.source_type), printable(one.language)
-        table.add_row(one.document_id, _one_line(one.title), kind, language, str(one.chunks), _one_line(one.uri))
+    for document in documents:
+        kind, language = printable(document.source_type), printable(document.language)
+        table.add_row(
+            document.document_id,
+            _one_line(document.title),
+            kind,
+            language,
+            str(document.chunks),
+            _one_line(document.uri),
+        )
     console().print(table)
 
 
-def _facts(found: Document) -> Table:
+def _facts(document: Document) -> Table:
     table = Table.grid(padding=(0, 2))
-    for name, value in as_plain(found).items():
+    for name, value in as_plain(document).items():
         if value in ("", 0, {}):
             continue
         pairs = value.items() if isinstance(value, dict) else [("", value)]
-        for key, one in pairs:
+        for key, fact in pairs:
             label = f"{name}.{key}" if key else name
-            table.add_row(Text(printable(label.replace("_", " ")), style="bold"), _one_line(str(one)))
+            table.add_row(Text(printable(label.replace("_", " ")), style="bold"), _one_line(str(fact)))
     return table
 
 
 def _tell_deleted(deleted: Sequence[str], missing: Sequence[str]) -> None:
     out = console()
-    for one in deleted:
-        out.print(Text(printable(f"deleted {one}")))
-    for one in missing:
-        out.print(Text(printable(f"not there: {one}"), style="yellow"))
+    for document_id in deleted:
+        out.print(Text(printable(f"deleted {document_id}")))
+    for document_id in missing:
+        out.print(Text(printable(f"not there: {document_id}"), style="yellow"))
 
 
 def _one_line(text: str) -> Text:

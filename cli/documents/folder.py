@@ -44,26 +44,26 @@ class FolderDifference:
         return bool(self.changed or self.gone)
 
 
-def look(paths: Sequence[Path], here: Path | None = None) -> Look:
+def look(paths: Sequence[Path], base: Path | None = None) -> Look:
     """The files that are there now. A file that goes meanwhile has gone."""
-    return {seen.found.uri: seen for found in files(paths, here) if (seen := _seen(found)) is not None}
+    return {entry.found.uri: entry for file in files(paths, base) if (entry := _seen(file)) is not None}
 
 
 def difference(before: Look, now: Look) -> FolderDifference:
     """What became of the files since."""
-    changed = tuple(seen for uri, seen in now.items() if uri not in before or before[uri].stamp != seen.stamp)
-    return FolderDifference(changed, gone_from((uri for uri, seen in before.items() if not seen.found.closed), now))
+    changed = tuple(entry for uri, entry in now.items() if uri not in before or before[uri].stamp != entry.stamp)
+    return FolderDifference(changed, gone_from((uri for uri, entry in before.items() if not entry.found.closed), now))
 
 
 def gone_from(uris: Iterable[str], now: Look) -> tuple[str, ...]:
     """Those that are not there any more. What lies in a folder that can't be read is not gone."""
-    closed = tuple("" if uri == "." else f"{uri}/" for uri, seen in now.items() if seen.found.closed)
+    closed = tuple("" if uri == "." else f"{uri}/" for uri, entry in now.items() if entry.found.closed)
     return tuple(uri for uri in uris if uri not in now and not uri.startswith(closed))
 
 
 def settled(first: FolderDifference, then: Look) -> FolderDifference:
     """Of a difference what a later look still shows just so: neither half written nor on its way to another name."""
-    changed = tuple(seen for seen in first.changed if then.get(seen.found.uri) == seen)
+    changed = tuple(entry for entry in first.changed if then.get(entry.found.uri) == entry)
     return FolderDifference(changed, gone_from(first.gone, then))
 
 
@@ -134,9 +134,9 @@ async def _watch(paths: Sequence[Path], recursive: bool, changed: Changed) -> No
         changed.set()
 
 
-def _seen(found: FoundFile) -> Seen | None:
+def _seen(file: FoundFile) -> Seen | None:
     try:
-        stat = found.path.stat()
+        stat = file.path.stat()
     except OSError:
         return None
-    return Seen(found, (stat.st_mtime_ns, stat.st_size, stat.st_ino))
+    return Seen(file, (stat.st_mtime_ns, stat.st_size, stat.st_ino))

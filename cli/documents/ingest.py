@@ -81,13 +81,13 @@ def ingest(
 
 async def follow(mesh: Mesh, intake: IngestionRun, as_json: bool = False) -> int:
     """Run an intake with its progress shown; answers the exit status."""
-    out, started = console(), time.monotonic()
+    out, start_s = console(), time.monotonic()
     async with mesh:
         with view_of(out, intake.items, as_json) as view:
             intake.changed = view.update
             await intake.run(mesh)
     if not as_json:
-        summarise(out, intake.items, time.monotonic() - started)
+        summarise(out, intake.items, time.monotonic() - start_s)
     return 1 if intake.faulty else 0
 
 
@@ -116,12 +116,12 @@ async def _watch(options: WatchOptions, connected: Callable[[], Mesh], journal: 
 
 def _cancel_on_signals(task: asyncio.Future[None], numbers: Sequence[signal.Signals]) -> asyncio.Event:
     """The event says that it was a signal, and no failure, that ended the task."""
-    told = asyncio.Event()
+    signalled = asyncio.Event()
 
     def stop() -> None:
-        told.set()
+        signalled.set()
         task.cancel()
 
     for number in numbers:
         asyncio.get_running_loop().add_signal_handler(number, stop)
-    return told
+    return signalled

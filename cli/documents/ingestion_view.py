@@ -169,15 +169,15 @@ def view_of(out: Console, items: Sequence[Item], as_json: bool) -> IntakeView:
 
 def item_json(item: Item) -> dict[str, Any]:
     """A file's state for machines."""
-    shown: dict[str, Any] = {"uri": item.found.uri, "state": item.state, "chunks": item.chunks}
-    shown["document_id"] = item.document_id
+    fields: dict[str, Any] = {"uri": item.found.uri, "state": item.state, "chunks": item.chunks}
+    fields["document_id"] = item.document_id
     if item.rows or item.failed_rows:
-        shown |= {"rows": item.rows, "failed_rows": item.failed_rows}
+        fields |= {"rows": item.rows, "failed_rows": item.failed_rows}
     if item.notices:
-        shown["notices"] = item.notices
+        fields["notices"] = item.notices
     if item.faulty:
-        shown["error"] = {"reason": item.reason, "message": item.message, "remedy": item.remedy}
-    return shown
+        fields["error"] = {"reason": item.reason, "message": item.message, "remedy": item.remedy}
+    return fields
 
 
 def outcome(item: Item) -> str:
@@ -212,13 +212,13 @@ def _failures(faulty: Sequence[Item]) -> Table:
     table.add_column("reason", style="red", no_wrap=True)
     table.add_column("what to do", overflow="fold")
     for item in faulty:
-        what = Text(printable("; ".join(part.rstrip(" .") for part in (item.message, item.remedy) if part)))
+        reason = Text(printable("; ".join(part.rstrip(" .") for part in (item.message, item.remedy) if part)))
         name = item.found.uri if item.state == "failed" else f"{item.found.uri}: {count(item.failed_rows, 'row')}"
-        table.add_row(Text(printable(name)), Text(printable(item.reason)), what)
+        table.add_row(Text(printable(name)), Text(printable(item.reason)), reason)
     return table
 
 
 def duration(seconds: float) -> str:
     """A length of time for people."""
-    whole = int(seconds)
-    return f"{seconds:.1f} s" if whole < 60 else f"{whole // 60} min {whole % 60:02d} s"
+    whole_seconds = int(seconds)
+    return f"{seconds:.1f} s" if whole_seconds < 60 else f"{whole_seconds // 60} min {whole_seconds % 60:02d} s"

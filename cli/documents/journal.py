@@ -29,10 +29,10 @@ class Journal:
     def read(self) -> tuple[str, ...]:
         """The uris of what was taken in; none where there is no journal, or none that can be read."""
         try:
-            kept = json.loads(self.file.read_text(encoding="utf-8"))
-            if kept["version"] != _VERSION:
+            content = json.loads(self.file.read_text(encoding="utf-8"))
+            if content["version"] != _VERSION:
                 return ()
-            return tuple(str(uri) for uri in kept["files"])
+            return tuple(str(uri) for uri in content["files"])
         except (OSError, ValueError, KeyError, TypeError):
             return ()
 

@@ -29,7 +29,7 @@ class FoundFile:
     """It is a folder that can't be read, and stands for all that is in it."""
 
 
-def walk(paths: Sequence[Path], here: Path | None = None) -> list[FoundFile]:
+def walk(paths: Sequence[Path], base: Path | None = None) -> list[FoundFile]:
     """The files of the paths, each once, in order. A file that is named is taken whatever it is called.
 
     In folders hidden files and folders are passed over, what editors leave beside a file that is open, and so is
@@ -39,11 +39,11 @@ def walk(paths: Sequence[Path], here: Path | None = None) -> list[FoundFile]:
         InvalidInput: a path isn't there, or nothing was found.
     """
     require(paths)
-    found = files(paths, here)
-    if not found:
-        named = ", ".join(map(str, paths))
-        raise InvalidInput("PATH", f"no document in {named}", f"folders are searched for {KINDS}")
-    return found
+    found_files = files(paths, base)
+    if not found_files:
+        names = ", ".join(map(str, paths))
+        raise InvalidInput("PATH", f"no document in {names}", f"folders are searched for {KINDS}")
+    return found_files
 
 
 def require(paths: Sequence[Path]) -> None:
@@ -53,33 +53,33 @@ def require(paths: Sequence[Path]) -> None:
             raise InvalidInput("PATH", f"{path} is not there", "name files or folders that exist")
 
 
-def files(paths: Sequence[Path], here: Path | None = None) -> list[FoundFile]:
+def files(paths: Sequence[Path], base: Path | None = None) -> list[FoundFile]:
     """The files of the paths as `walk` finds them, and folders that can't be read; what isn't there has none."""
-    here = (here or Path()).resolve()
-    found: dict[str, FoundFile] = {}
+    base = (base or Path()).resolve()
+    by_uri: dict[str, FoundFile] = {}
     for path in paths:
-        for real, file in _files(path, here):
-            found.setdefault(real, file)
-    return list(found.values())
+        for real, file in _files(path, base):
+            by_uri.setdefault(real, file)
+    return list(by_uri.values())
 
 
-def _files(path: Path, here: Path) -> Iterator[tuple[str, FoundFile]]:
+def _files(path: Path, base: Path) -> Iterator[tuple[str, FoundFile]]:
     """Each file under its real path. What is the same for a whole folder is found out once: there may be very many."""
     if not path.is_dir():
         if path.exists():
-            yield os.path.realpath(path), FoundFile(path, _uri(path, path, here))
+            yield os.path.realpath(path), FoundFile(path, _uri(path, path, base))
         return
     closed: list[Path] = []
     for folder, folders, names in os.walk(path, onerror=lambda error: closed.extend(_closed(error))):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in PASSED_OVER)
-        real, uri = os.path.realpath(folder), _uri(Path(folder), path, here)
+        real, uri = os.path.realpath(folder), _uri(Path(folder), path, base)
         for name in sorted(filter(_wanted, names)):
             file = os.path.join(folder, name)
             if os.path.isfile(file):
-                whole = os.path.realpath(file) if os.path.islink(file) else os.path.join(real, name)
-                yield whole, FoundFile(Path(file), _spelt(name if uri == "." else f"{uri}/{name}"))
+                real_path = os.path.realpath(file) if os.path.islink(file) else os.path.join(real, name)
+                yield real_path, FoundFile(Path(file), _spelt(name if uri == "." else f"{uri}/{name}"))
     for unread in closed:
-        yield os.path.realpath(unread), FoundFile(unread, _uri(unread, path, here), closed=True)
+        yield os.path.realpath(unread), FoundFile(unread, _uri(unread, path, base), closed=True)
 
 
 def _closed(error: OSError) -> Iterator[Path]:
@@ -93,12 +93,12 @@ def _wanted(name: str) -> bool:
     return not name.startswith((".", "~$")) and os.path.splitext(name)[1].lower() in FOLDER_SUFFIXES
 
 
-def _uri(file: Path, named: Path, here: Path) -> str:
-    whole = Path(os.path.abspath(file))
-    if whole.is_relative_to(here):
-        return _spelt(whole.relative_to(here).as_posix())
-    return _spelt(whole.relative_to(Path(os.path.abspath(named)).parent).as_posix())
+def _uri(file: Path, argument: Path, base: Path) -> str:
+    absolute = Path(os.path.abspath(file))
+    if absolute.is_relative_to(base):
+        return _spelt(absolute.relative_to(base).as_posix())
+    return _spelt(absolute.relative_to(Path(os.path.abspath(argument)).parent).as_posix())
 
 
 def _spelt(name: str) -> str:
-    return _CONTROL.sub(lambda it: f"\\x{ord(it[0]):02x}", os.fsencode(name).decode("utf-8", "backslashreplace"))
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", os.fsencode(name).decode("utf-8", "backslashreplace"))

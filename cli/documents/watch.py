@@ -98,9 +98,9 @@ class Watch:
             changed.clear()
             if roots.away():
                 return
-            found = difference(self._known, await asyncio.to_thread(look, self.options.paths))
-            if found:
-                await self._settle(found, roots, changed)
+            changes = difference(self._known, await asyncio.to_thread(look, self.options.paths))
+            if changes:
+                await self._settle(changes, roots, changed)
 
     async def _until_worth_a_look(self, roots: Roots, changed: Changed, longest_s: float) -> None:
         """Until something changed, a folder is away (of which no event may tell), or long enough."""
@@ -110,13 +110,13 @@ class Watch:
                 async with asyncio.timeout(POLL_S):
                     await changed.wait()
 
-    async def _settle(self, found: FolderDifference, roots: Roots, changed: Changed) -> None:
+    async def _settle(self, changes: FolderDifference, roots: Roots, changed: Changed) -> None:
         await asyncio.sleep(QUIET_S)
         now = await asyncio.to_thread(look, self.options.paths)
         if roots.away():
             return
-        ready = settled(found, now)
-        if len(ready.changed) + len(ready.gone) < len(found.changed) + len(found.gone):
+        ready = settled(changes, now)
+        if len(ready.changed) + len(ready.gone) < len(changes.changed) + len(changes.gone):
             changed.set()
         await self._pass_on(ready)
 
@@ -127,38 +127,38 @@ class Watch:
             await asyncio.sleep(POLL_S)
         self.view.folder_back()
 
-    async def _pass_on(self, found: FolderDifference) -> None:
+    async def _pass_on(self, changes: FolderDifference) -> None:
         """Take in and delete; where the mesh is away, go on when it is back."""
-        if not found:
+        if not changes:
             return
-        intake = IngestionRun.of([seen.found for seen in found.changed], self.options.collection, replace=True)
-        gone = list(found.gone) if self.options.delete else []
+        intake = IngestionRun.of([entry.found for entry in changes.changed], self.options.collection, replace=True)
+        deleted = list(changes.gone) if self.options.delete else []
 
         async def work(mesh: Mesh) -> None:
             await self._take_in(mesh, intake)
-            await self._delete(mesh, gone)
+            await self._delete(mesh, deleted)
 
         await self._patiently(work)
         self.view.passed(intake.items)
-        self._remember(found.changed, intake.items)
-        self._forget(found.gone)
+        self._remember(changes.changed, intake.items)
+        self._forget(changes.gone)
         self._write_journal()
 
     async def _take_in(self, mesh: Mesh, intake: IngestionRun) -> None:
         waiting = [item for item in intake.items if item.state not in ENDS]
         if not waiting:
             return
-        with self.view.intake(waiting) as shown:
-            intake.changed = shown.update
+        with self.view.intake(waiting) as view:
+            intake.changed = view.update
             await intake.attempt(mesh)
 
-    async def _delete(self, mesh: Mesh, gone: list[str]) -> None:
+    async def _delete(self, mesh: Mesh, uris: list[str]) -> None:
         """Delete the documents of files that are gone, and strike them off."""
-        while gone:
-            some = gone[:MOST_DELETED]
-            await mesh.documents.delete([path_id(uri) for uri in some], self.options.collection)
-            self.view.deleted(some)
-            del gone[: len(some)]
+        while uris:
+            portion = uris[:MOST_DELETED]
+            await mesh.documents.delete([path_id(uri) for uri in portion], self.options.collection)
+            self.view.deleted(portion)
+            del uris[: len(portion)]
 
     async def _patiently(self, work: Callable[[Mesh], Awaitable[None]]) -> None:
         """Do the work, again where the mesh was away, for as long as is allowed. Raises as `run`."""
@@ -187,27 +187,27 @@ class Watch:
         return isinstance(error, Retryable | DeadlineExceeded)
 
     def _remember(self, changed: Iterable[Seen], items: Iterable[Item]) -> None:
-        for seen, item in zip(changed, items, strict=True):
-            uri = seen.found.uri
+        for entry, item in zip(changed, items, strict=True):
+            uri = entry.found.uri
             tries = self._tries.pop(uri, 0) + 1
             if item.state == "failed" and item.reason in _TRANSIENT and tries < _TRIES:
                 self._tries[uri] = tries
                 continue
-            self._known[uri] = seen
+            self._known[uri] = entry
             self._left.discard(uri)
 
-    def _forget(self, gone: Iterable[str]) -> None:
-        kept = []
-        for uri in gone:
+    def _forget(self, uris: Iterable[str]) -> None:
+        remaining = []
+        for uri in uris:
             self._tries.pop(uri, None)
             if self._known.pop(uri, None) is not None and not self.options.delete:
-                kept.append(uri)
+                remaining.append(uri)
             self._left.discard(uri)
-        if kept:
-            self.view.kept(kept)
+        if remaining:
+            self.view.kept(remaining)
 
     def _write_journal(self, at_once: bool = False) -> None:
         if self.journal and (at_once or time.monotonic() - self._written > JOURNAL_S):
-            taken = (uri for uri, seen in self._known.items() if not seen.found.closed)
-            self.journal.write({*taken, *self._left})
+            uris = (uri for uri, entry in self._known.items() if not entry.found.closed)
+            self.journal.write({*uris, *self._left})
             self._written = time.monotonic()

@@ -52,7 +52,7 @@ class WatchView(Protocol):
     def folder_back(self) -> None:
         """They are there again."""
 
-    def blind(self, why: str, look_s: float) -> None:
+    def blind(self, reason: str, look_s: float) -> None:
         """The system tells of no changes, so the folder is looked at every so often."""
 
 
@@ -96,9 +96,9 @@ class JsonWatchView:
         """They are back."""
         _event("folder_back")
 
-    def blind(self, why: str, look_s: float) -> None:
+    def blind(self, reason: str, look_s: float) -> None:
         """No changes are told."""
-        _event("blind", message=why, look_s=look_s)
+        _event("blind", message=reason, look_s=look_s)
 
 
 class TextWatchView:
@@ -152,9 +152,9 @@ class TextWatchView:
         """Going on."""
         self._out.print(Text("the folder is back", style="green"))
 
-    def blind(self, why: str, look_s: float) -> None:
+    def blind(self, reason: str, look_s: float) -> None:
         """Why, and what is done instead."""
-        line = f"the system tells of no changes ({why}); looking every {duration(look_s)} instead"
+        line = f"the system tells of no changes ({reason}); looking every {duration(look_s)} instead"
         self._out.print(Text(printable(line), style="yellow"))
 
 

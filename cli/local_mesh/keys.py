@@ -92,12 +92,12 @@ class Keyring:
             InvalidInput: it is one that a service shows to other services.
         """
         config = self.load()
-        found = next((key for key in config.keys if key.id == key_id), None)
-        if found is None:
+        removed = next((key for key in config.keys if key.id == key_id), None)
+        if removed is None:
             raise NotFound("key", key_id, "`citemesh policy key list` shows the ids")
-        if found.delegate:
+        if removed.delegate:
             raise InvalidInput(
-                "id", f"{key_id} is the key of {found.subject}", "the services need theirs to work together"
+                "id", f"{key_id} is the key of {removed.subject}", "the services need theirs to work together"
             )
         config = replace(config, keys=tuple(key for key in config.keys if key.id != key_id))
         self.save(config)
@@ -130,14 +130,14 @@ class Keyring:
         self, config: IdentityConfig, file: Path, subject: str, methods: Sequence[str], delegate: bool
     ) -> IdentityConfig:
         """Keep the key whose text lies in the file, brought up to date; make one where it is gone."""
-        kept = next((key for key in config.keys if key.subject == subject and _holds(file, key)), None)
-        if kept:
-            wanted = replace(kept, methods=tuple(methods), delegate=delegate)
-            return replace(config, keys=tuple(wanted if key is kept else key for key in config.keys))
+        existing = next((key for key in config.keys if key.subject == subject and _holds(file, key)), None)
+        if existing:
+            updated = replace(existing, methods=tuple(methods), delegate=delegate)
+            return replace(config, keys=tuple(updated if key is existing else key for key in config.keys))
         text, record = identity.new_key(subject, TENANT, methods, delegate)
         self._write(file, text + "\n")
-        others = tuple(key for key in config.keys if key.subject != subject)
-        return replace(config, keys=(*others, record))
+        other_keys = tuple(key for key in config.keys if key.subject != subject)
+        return replace(config, keys=(*other_keys, record))
 
     def _changing(self) -> FileLock:
         """One change at a time, between processes too."""

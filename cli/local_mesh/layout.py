@@ -88,17 +88,17 @@ class Layout:
 
     def targets(self) -> dict[str, str]:
         """gRPC address of every service for callers outside the mesh, from whatever directory they call."""
-        found = ingress_targets(self.placement, self.options.mesh, self.topology)
+        targets = ingress_targets(self.placement, self.options.mesh, self.topology)
         if not self.options.mesh:
-            found["gateway"] = self.app_address("gateway")
-        return {service_name: _absolute(address) for service_name, address in found.items()}
+            targets["gateway"] = self.app_address("gateway")
+        return {service_name: _absolute(address) for service_name, address in targets.items()}
 
     def shards(self) -> int:
         """Over how many replicas retrieval's collections are spread."""
-        found = [
+        counts = [
             service.replicas for service in self.topology.services if service.name == "retrieval" and service.sharded
         ]
-        return found[0] if found else 1
+        return counts[0] if counts else 1
 
     def rest_url(self) -> str:
         """Base URL of the REST API."""
@@ -145,25 +145,25 @@ class Layout:
         return {PREFIX + name: value for name, value in shared.items() if value}
 
     def _own(self, service: Service) -> dict[str, str]:
-        own = {"LISTEN": self.app_address(service.name)}
+        variables = {"LISTEN": self.app_address(service.name)}
         if service.calls:
             targets = dial_targets(service.name, self.placement, self.options.mesh, self.topology)
-            own["TARGETS"] = json.dumps(targets)
+            variables["TARGETS"] = json.dumps(targets)
         if service.calls and self.options.mesh:
-            own["KEY_FILE"] = str(self.keyring.service_key_file(service.role))
+            variables["KEY_FILE"] = str(self.keyring.service_key_file(service.role))
         if service.public and self.shards() > 1:
-            own["RETRIEVAL_SHARDS"] = str(self.shards())
+            variables["RETRIEVAL_SHARDS"] = str(self.shards())
         if service.sharded:
-            own["SHARD"] = str(service.number)
+            variables["SHARD"] = str(service.number)
         if self.options.fake and service.role in _ENGINES:
-            own["ENGINE"] = "fake"
+            variables["ENGINE"] = "fake"
         if self.options.fake and service.role == "retrieval":
-            own["EMBEDDING_ENGINE"] = "fake"
+            variables["EMBEDDING_ENGINE"] = "fake"
         if service.http and self.options.mesh:
-            own["HTTP_LISTEN"] = self.placement.http_socket(service.name)
+            variables["HTTP_LISTEN"] = self.placement.http_socket(service.name)
         elif service.http:
-            own["HTTP_LISTEN"] = self.rest_url().removeprefix("http://")
-        return {f"{PREFIX}{service.role.upper()}_{name}": value for name, value in own.items()}
+            variables["HTTP_LISTEN"] = self.rest_url().removeprefix("http://")
+        return {f"{PREFIX}{service.role.upper()}_{name}": value for name, value in variables.items()}
 
 
 def _threads() -> dict[str, str]:

@@ -18,10 +18,10 @@ def check_ports(ports: Mapping[str, int], host: str = "127.0.0.1") -> None:
     Raises:
         PreconditionFailed: a port is taken, or this user may not listen there.
     """
-    for what, port in ports.items():
+    for user, port in ports.items():
         if fault := why_taken(port, host):
             remedy = "stop what listens there, or choose other ports with --port-base"
-            raise PreconditionFailed("PORT_TAKEN", f"port {port} ({what}) {fault}", remedy)
+            raise PreconditionFailed("PORT_TAKEN", f"port {port} ({user}) {fault}", remedy)
 
 
 def why_taken(port: int, host: str = "127.0.0.1") -> str:
@@ -49,8 +49,8 @@ def holder(port: int) -> tuple[int, str] | None:
     return None
 
 
-def _by(found: tuple[int, str] | None) -> str:
-    return f" by process {found[0]} ({found[1]})" if found else " by another process"
+def _by(holder: tuple[int, str] | None) -> str:
+    return f" by process {holder[0]} ({holder[1]})" if holder else " by another process"
 
 
 def _listeners(table: Path, port: int) -> list[str]:
@@ -62,9 +62,9 @@ def _listeners(table: Path, port: int) -> list[str]:
 
 
 def _has_socket(process: Path, inodes: set[str]) -> bool:
-    wanted = {f"socket:[{inode}]" for inode in inodes}
+    links = {f"socket:[{inode}]" for inode in inodes}
     try:
-        return any(link.readlink().as_posix() in wanted for link in (process / "fd").iterdir())
+        return any(link.readlink().as_posix() in links for link in (process / "fd").iterdir())
     except OSError:  # another user's, or gone
         return False
 

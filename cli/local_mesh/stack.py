@@ -114,8 +114,8 @@ class Stack:
                     await asyncio.sleep(_POLL_S)
         except TimeoutError:
             late = [name for name, status in self.status.items() if status.state != "healthy"]
-            what = f"{', '.join(late) or 'a sidecar'} not ready within {limit_s:g} s"
-            raise DeadlineExceeded(what, f"the logs are in {self.layout.log_dir}") from None
+            fault = f"{', '.join(late) or 'a sidecar'} not ready within {limit_s:g} s"
+            raise DeadlineExceeded(fault, f"the logs are in {self.layout.log_dir}") from None
 
     async def ready(self) -> bool:
         """Whether every program is healthy and every sidecar would pass calls to its app."""

@@ -99,24 +99,26 @@ def policy(layout: Layout) -> Check:
 def ports(layout: Layout) -> Check:
     """Whether every port is free."""
     numbers = layout.ports()
-    taken = [f"{port} ({what}) {fault}" for what, port in numbers.items() if (fault := why_taken(port))]
-    if taken:
+    faults = [f"{port} ({user}) {fault}" for user, port in numbers.items() if (fault := why_taken(port))]
+    if faults:
         remedy = "stop what listens there, or choose others with --port-base"
-        return Check("ports", "lack", "; ".join(taken), remedy)
+        return Check("ports", "lack", "; ".join(faults), remedy)
     return Check("ports", "ok", f"free: {', '.join(str(port) for port in sorted(numbers.values()))}")
 
 
-def disk(directory: Path, what: str) -> Check:
+def disk(directory: Path, contents: str) -> Check:
     """Free space where a directory is, or will be."""
-    whole = directory.expanduser().absolute()
-    place = next(folder for folder in (whole, *whole.parents) if folder.exists())
+    path = directory.expanduser().absolute()
+    place = next(folder for folder in (path, *path.parents) if folder.exists())
     if not os.access(place, os.W_OK):
-        return Check(f"disk ({what})", "lack", f"{place} can't be written", "choose another directory, or its owner")
+        return Check(
+            f"disk ({contents})", "lack", f"{place} can't be written", "choose another directory, or its owner"
+        )
     free = shutil.disk_usage(place).free
-    found = f"{free / 2**30:.1f} GiB free in {place}"
+    detail = f"{free / 2**30:.1f} GiB free in {place}"
     if free < DISK_BYTES:
-        return Check(f"disk ({what})", "lack", found, f"free {DISK_BYTES >> 30} GiB, or choose another directory")
-    return Check(f"disk ({what})", "ok", found)
+        return Check(f"disk ({contents})", "lack", detail, f"free {DISK_BYTES >> 30} GiB, or choose another directory")
+    return Check(f"disk ({contents})", "ok", detail)
 
 
 def memory() -> Check:
@@ -124,11 +126,11 @@ def memory() -> Check:
     available = _available_memory()
     if available is None:
         return Check("memory", "optional", "can't be told on this system", f"{MEMORY_BYTES >> 30} GiB are wanted")
-    found = f"{available / 2**30:.1f} GiB available"
+    detail = f"{available / 2**30:.1f} GiB available"
     if available < MEMORY_BYTES:
         remedy = f"{MEMORY_BYTES >> 30} GiB are wanted: end other programs, or set a smaller model"
-        return Check("memory", "optional", found, remedy)
-    return Check("memory", "ok", found)
+        return Check("memory", "optional", detail, remedy)
+    return Check("memory", "ok", detail)
 
 
 def cores() -> Check:
@@ -163,8 +165,8 @@ def gpu() -> Check:
         handle = nvml.nvmlDeviceGetHandleByIndex(0)
         total = nvml.nvmlDeviceGetMemoryInfo(handle).total
         name, driver = _text(nvml.nvmlDeviceGetName(handle)), _text(nvml.nvmlSystemGetDriverVersion())
-        found = f"{nvml.nvmlDeviceGetCount()} × {name}, {total / 2**30:.0f} GiB, driver {driver}"
-        return Check("gpu", "ok", found)
+        detail = f"{nvml.nvmlDeviceGetCount()} × {name}, {total / 2**30:.0f} GiB, driver {driver}"
+        return Check("gpu", "ok", detail)
     except nvml.NVMLError as error:
         return Check("gpu", "optional", f"none: {error}", "install NVIDIA's driver to use one; a CPU does too")
 
@@ -174,8 +176,8 @@ def torch_companions() -> Check:
     installed = [name for name in _COMPANIONS if importlib.util.find_spec(name)]
     broken = [name for name in installed if not _imports(name)]
     if broken:
-        found = f"{', '.join(broken)} can't be imported beside the installed torch"
-        return Check("torch companions", "lack", found, "python tools/fix_torchvision.py removes what is broken")
+        detail = f"{', '.join(broken)} can't be imported beside the installed torch"
+        return Check("torch companions", "lack", detail, "python tools/fix_torchvision.py removes what is broken")
     return Check("torch companions", "ok", ", ".join(installed) or "none, as is well")
 
 
@@ -205,19 +207,19 @@ def rust() -> Check:
 
 def _extra(name: str) -> Check:
     """One extra's distributions against what is installed."""
-    lacks, found = [], []
+    lacks, versions = [], []
     for requirement in _requirements(name):
         try:
             have = version(requirement.name)
         except PackageNotFoundError:
             lacks.append(f"{requirement.name} is missing")
             continue
-        found.append(f"{requirement.name} {have}")
+        versions.append(f"{requirement.name} {have}")
         if not requirement.specifier.contains(have.split("+")[0], prereleases=True):
             lacks.append(f"{requirement.name} {have}, but {requirement.specifier} is needed")
     if lacks:
         return Check(f"packages: {name}", "lack", "; ".join(lacks), f"pip install 'citemesh[{name}]'")
-    return Check(f"packages: {name}", "ok", ", ".join(found))
+    return Check(f"packages: {name}", "ok", ", ".join(versions))
 
 
 def _requirements(extra: str) -> list[Requirement]:
@@ -226,7 +228,11 @@ def _requirements(extra: str) -> list[Requirement]:
     except PackageNotFoundError:
         raise PreconditionFailed("NOT_INSTALLED", "citemesh itself isn't installed", "run `make install`") from None
     parsed = [Requirement(text) for text in declared]
-    return [one for one in parsed if one.marker and one.marker.evaluate({"extra": extra}) and _names_extra(one, extra)]
+    return [
+        requirement
+        for requirement in parsed
+        if requirement.marker and requirement.marker.evaluate({"extra": extra}) and _names_extra(requirement, extra)
+    ]
 
 
 def _names_extra(requirement: Requirement, extra: str) -> bool:

@@ -62,7 +62,7 @@ def _table(cls: type[CommonSettings], fields: Iterable[str], infix: str = "") ->
     rows = [row for field, row in zip(cls.model_fields, table(cls), strict=True) if field in names]
     lines = ["| Variable | Default | Takes | What it does |", "| --- | --- | --- | --- |"]
     for variable, default, bounds, sentence in rows:
-        shown = f"CITEMESH_{infix}{variable.removeprefix('CITEMESH_')}" if infix else variable
-        cells = (f"`{shown}`", f"`{default}`" if default else "", bounds, sentence)
+        name = f"CITEMESH_{infix}{variable.removeprefix('CITEMESH_')}" if infix else variable
+        cells = (f"`{name}`", f"`{default}`" if default else "", bounds, sentence)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"

@@ -35,13 +35,13 @@ def doctor(prepare: bool, state_dir: Path | None, as_json: bool) -> int:
     settings = settings_for(state_dir)
     if prepare:
         prepare_all(model_references(), settings.models_dir, console())
-    found = all_checks(settings)
+    checks = all_checks(settings)
     if as_json:
-        for check in found:
+        for check in checks:
             click.echo(json.dumps(asdict(check), ensure_ascii=False))
     else:
-        console().print(_table(found))
-    return 1 if any(check.verdict == "lack" for check in found) else 0
+        console().print(_table(checks))
+    return 1 if any(check.verdict == "lack" for check in checks) else 0
 
 
 def all_checks(settings: CliSettings) -> list[Check]:
@@ -80,12 +80,12 @@ def _safely(name: str, look: Callable[[], list[Check]]) -> list[Check]:
         return [Check(name, "lack", error.message, error.remedy)]
 
 
-def _table(found: Sequence[Check]) -> Table:
+def _table(checks: Sequence[Check]) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for check in found:
+    for check in checks:
         word, style = _LOOKS[check.verdict]
         text = Text(printable(check.found))
         if check.remedy and check.verdict != "ok":

@@ -68,7 +68,7 @@ def eval(
     which only the question must be there. Said are evidence recall, citation precision and recall, the share of
     supported sentences, the match with right answers, time and tokens, each with its 95 % interval over the questions.
     """
-    asked = questions.read(file)[: QUICK if quick else None]
+    file_questions = questions.read(file)[: QUICK if quick else None]
     before = record.read(compare) if compare else None
     form = Question(
         question="",
@@ -83,7 +83,7 @@ def eval(
     return run(
         _eval(
             mesh,
-            asked,
+            file_questions,
             form,
             concurrency,
             timeout_s or TIMEOUT_S,
@@ -103,42 +103,46 @@ class _Output:
         self._json_file = json_file
         self._html_file = html_file
 
-    def write(self, judged: Sequence[Judged], asked_with: Mapping[str, Any]) -> None:
+    def write(self, answers: Sequence[Judged], asked_with: Mapping[str, Any]) -> None:
         """Prints the figures and writes the files."""
-        made = EvaluationRecord(self._name, asked_with, tuple(map(record.case, judged)))
-        differences = record.compared(self._before, made) if self._before else {}
+        evaluation = EvaluationRecord(self._name, asked_with, tuple(map(record.case, answers)))
+        differences = record.compared(self._before, evaluation) if self._before else {}
         if self._json_file:
-            told = json.dumps(record.to_json(made, differences), ensure_ascii=False, indent=1)
-            self._json_file.write_text(told + "\n", encoding="utf-8")
+            text = json.dumps(record.to_json(evaluation, differences), ensure_ascii=False, indent=1)
+            self._json_file.write_text(text + "\n", encoding="utf-8")
         if self._html_file:
             against = self._before.name if self._before else ""
-            self._html_file.write_text(report.page(made, differences, against), encoding="utf-8")
-        show(made, differences)
+            self._html_file.write_text(report.page(evaluation, differences, against), encoding="utf-8")
+        show(evaluation, differences)
 
 
-def show(made: EvaluationRecord, differences: Mapping[str, Difference]) -> None:
+def show(evaluation: EvaluationRecord, differences: Mapping[str, Difference]) -> None:
     """Print the figures of a run, and what differs from the run before."""
     table = Table("measure", "mean", "95 %", "questions", *(["difference", "p"] if differences else []), box=None)
-    for name, one in made.figures().items():
-        row = [name, f"{one.mean:.3f}", f"{one.low:.3f} to {one.high:.3f}", str(one.questions)]
+    for name, figure in evaluation.figures().items():
+        row = [name, f"{figure.mean:.3f}", f"{figure.low:.3f} to {figure.high:.3f}", str(figure.questions)]
         other = differences.get(name)
         table.add_row(*row, *([f"{other.mean:+.3f}", f"{other.p:.3f}"] if other else []))
     out = console()
     out.print(table)
-    errors = [case for case in made.cases if case.error]
+    errors = [case for case in evaluation.cases if case.error]
     for case in errors[:3]:
         out.print(printable(f"not answered: {case.question[:80]} ({case.error})"), style="red")
 
 
 async def _eval(
-    mesh: Mesh, asked: Sequence[Asked], form: Question, concurrency: int, timeout_s: float, output: _Output
+    mesh: Mesh, file_questions: Sequence[Asked], form: Question, concurrency: int, timeout_s: float, output: _Output
 ) -> int:
-    with _progress(len(asked)) as done:
+    with _progress(len(file_questions)) as done:
         async with mesh:
-            judged = await evaluate(mesh.query, asked, form, concurrency, timeout_s, done)
-    told = {"collection": form.collection or "default", "mode": form.mode or "automatic", "max_hops": form.max_hops}
-    output.write(judged, told)
-    return 0 if any(not one.outcome.error for one in judged) else 1
+            answers = await evaluate(mesh.query, file_questions, form, concurrency, timeout_s, done)
+    conditions = {
+        "collection": form.collection or "default",
+        "mode": form.mode or "automatic",
+        "max_hops": form.max_hops,
+    }
+    output.write(answers, conditions)
+    return 0 if any(not answer.outcome.error for answer in answers) else 1
 
 
 @contextmanager

@@ -29,18 +29,18 @@ def mcp(
     timeout_s: float | None,
 ) -> int:
     """Let assistants search, ask and read, over the Model Context Protocol."""
-    where = loopback(http) if http else None
+    address = loopback(http) if http else None
     settings = settings_for(state_dir)
     gateway = connect("gateway", settings, target, key)
     retrieval = connect("retrieval", settings, documents_target, key)
-    return run(_serve(gateway, retrieval, timeout_s or ASK_TIMEOUT_S, where))
+    return run(_serve(gateway, retrieval, timeout_s or ASK_TIMEOUT_S, address))
 
 
-async def _serve(gateway: Mesh, retrieval: Mesh, timeout_s: float, where: tuple[str, int] | None) -> int:
+async def _serve(gateway: Mesh, retrieval: Mesh, timeout_s: float, address: tuple[str, int] | None) -> int:
     server = _server(gateway, retrieval, timeout_s)
     async with gateway, retrieval:
-        if where:
-            await server.run_streamable_http_async(host=where[0], port=where[1])
+        if address:
+            await server.run_streamable_http_async(host=address[0], port=address[1])
         else:
             await server.run_stdio_async()
     return 0

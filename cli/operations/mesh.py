@@ -83,20 +83,20 @@ def status(state_dir: Path | None, as_json: bool) -> int:
     if not running.mesh:
         raise PreconditionFailed("NO_SIDECARS", "this mesh runs without sidecars", "start it without --no-mesh")
     layout = Layout(StackOptions(settings.state_dir, running.port_base))
-    found = mesh_status(layout.topology, layout.placement)
+    statuses = mesh_status(layout.topology, layout.placement)
     if as_json:
-        for sidecar in found:
+        for sidecar in statuses:
             click.echo(json.dumps(asdict(sidecar)))
     else:
-        console().print(_table(found))
-    return 0 if all(sidecar.ready and sidecar.clusters.get("app") for sidecar in found) else 1
+        console().print(_table(statuses))
+    return 0 if all(sidecar.ready and sidecar.clusters.get("app") for sidecar in statuses) else 1
 
 
-def _table(found: Sequence[SidecarStatus]) -> Table:
+def _table(statuses: Sequence[SidecarStatus]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("sidecar", "state", "app", "listens", "policy", "refused"):
         table.add_column(column)
-    for sidecar in found:
+    for sidecar in statuses:
         table.add_row(
             sidecar.service,
             _mark(sidecar.ready, "ready", "not ready"),

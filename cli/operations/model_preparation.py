@@ -30,12 +30,12 @@ def prepare_all(references: Iterable[str], models_dir: Path, out: Console) -> No
         PreconditionFailed: a package is missing or the disk is full.
         NotFound, Unavailable, DataLoss: as `citemesh.models.prepare`.
     """
-    wanted = missing(references, models_dir)
-    if not wanted:
+    lacking = missing(references, models_dir)
+    if not lacking:
         return
     columns = (TextColumn("{task.description}", markup=False), BarColumn(30), TextColumn("{task.percentage:3.0f} %"))
     with Progress(*columns, TimeElapsedColumn(), console=out, disable=not out.is_terminal) as bars:
-        for reference in wanted:
+        for reference in lacking:
             if not out.is_terminal:
                 out.print(f"preparing {reference}")
             task = bars.add_task(f"preparing {reference}", total=1.0)

@@ -78,12 +78,12 @@ def add(
 ) -> int:
     """Make a key for SUBJECT and print it, this once. A running mesh takes it at once."""
     settings = settings_for(state_dir)
-    wanted = methods or user_methods(load_topology())
+    patterns = methods or user_methods(load_topology())
     scope = tuple(name.strip() for name in collections.split(","))
-    text, config = Keyring(settings.state_dir).add(subject, tenant, wanted, scope)
+    text, config = Keyring(settings.state_dir).add(subject, tenant, patterns, scope)
     if as_json:
-        told = {"key": text, "id": text.split("_")[1], "subject": subject, "tenant": tenant, "collections": scope}
-        click.echo(json.dumps(told))
+        line = {"key": text, "id": text.split("_")[1], "subject": subject, "tenant": tenant, "collections": scope}
+        click.echo(json.dumps(line))
     else:
         click.echo(text)
     return _push_if_running(settings.state_dir, config, as_json)

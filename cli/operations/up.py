@@ -116,10 +116,10 @@ async def _fill(stack: Stack, view: View) -> None:
     try:
         async with stack.client() as mesh:
             try:
-                stored = (await mesh.collections.get("default")).documents
+                count = (await mesh.collections.get("default")).documents
             except NotFound:
-                stored = 0
-            if stored:
+                count = 0
+            if count:
                 return
             intake = IngestionRun.of(sample_corpus(stack.layout.root))
             view.say(
@@ -133,8 +133,8 @@ async def _fill(stack: Stack, view: View) -> None:
     chunks = sum(item.chunks for item in intake.items)
     for item in intake.failed:
         view.say("ingest_failed", f"{item.found.uri}: {item.message}", uri=item.found.uri, reason=item.reason)
-    stored = len(intake.items) - len(intake.failed)
-    view.say("ingested", f"{stored} documents in {chunks} passages.", documents=stored, chunks=chunks)
+    count = len(intake.items) - len(intake.failed)
+    view.say("ingested", f"{count} documents in {chunks} passages.", documents=count, chunks=chunks)
 
 
 def sample_corpus(root: Path) -> list[FoundFile]:

@@ -126,8 +126,8 @@ class LineView:
 
     def _tell(self, name: str, status: Status) -> None:
         style = _STYLES.get(status.state, "")
-        ended = f" ({status.last_exit})" if status.state == "backing-off" else ""
-        self._out.print(Text.assemble(f"{name}: ", (status.state, style), ended))
+        exit_note = f" ({status.last_exit})" if status.state == "backing-off" else ""
+        self._out.print(Text.assemble(f"{name}: ", (status.state, style), exit_note))
 
 
 def status_table(stack: Stack, seconds: float) -> Table:

@@ -150,15 +150,17 @@ class TextWriter:
         self._console.print(Text(_footer(event, len(self._sources)), style="dim"))
 
     def _list_sources(self, cited: Sequence[int]) -> None:
-        known = [self._sources[number] for number in cited if number in self._sources]
-        shown = known or list(self._sources.values())
-        if shown:
-            self._console.print(Text("Sources" if known else "Sources that were read; none is cited", style="bold"))
-        for source in shown:
+        cited_sources = [self._sources[number] for number in cited if number in self._sources]
+        sources = cited_sources or list(self._sources.values())
+        if sources:
+            self._console.print(
+                Text("Sources" if cited_sources else "Sources that were read; none is cited", style="bold")
+            )
+        for source in sources:
             self._console.print(source_line(source))
             for quote in _quotes(self._quotes.get(source.number, ())):
                 self._console.print(quote)
-        if shown:
+        if sources:
             self._console.print()
 
     def _list_follow_ups(self) -> None:
@@ -203,8 +205,8 @@ def _quotes(citations: Sequence[Citation]) -> list[Text]:
 
 
 def _footer(event: DoneEvent, sources: int) -> str:
-    how = {"generated": f"written by {event.model or 'the language model'}", "extractive": "extractive"}
-    parts = [how.get(event.mode, event.mode), f"{len(event.cited)} of {sources} sources cited"]
+    origin = {"generated": f"written by {event.model or 'the language model'}", "extractive": "extractive"}
+    parts = [origin.get(event.mode, event.mode), f"{len(event.cited)} of {sources} sources cited"]
     if event.usage.completion_tokens:
         parts.append(f"{event.usage.completion_tokens} tokens")
     if "first_token" in event.timings:

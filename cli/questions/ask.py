@@ -57,7 +57,7 @@ def ask(
     very text that supports it. A sentence that nothing supports is marked so. Ctrl-C ends the work everywhere.
     """
     settings = settings_for(state_dir)
-    asked = Question(
+    request = Question(
         question=_text(question),
         collection=collections[0] if collections else "",
         mode=mode or "",
@@ -70,7 +70,7 @@ def ask(
         related_questions=related,
     )
     writer = JsonWriter(_write_line) if as_json else TextWriter(console())
-    return run(_ask(connect("gateway", settings, target, key), asked, timeout_s or settings.timeout_s, writer))
+    return run(_ask(connect("gateway", settings, target, key), request, timeout_s or settings.timeout_s, writer))
 
 
 async def _ask(mesh: Mesh, question: Question, timeout_s: float, writer: AnswerWriter) -> int:

@@ -70,7 +70,7 @@ def search(
     settings = settings_for(state_dir)
     if timeout_s:
         settings = settings.model_copy(update={"timeout_s": timeout_s})
-    asked = Search(
+    request = Search(
         query=query,
         collection=collections[0] if collections else "",
         top_k=top_k,
@@ -80,27 +80,29 @@ def search(
         dense_weight=dense_weight,
         keep_duplicates=keep_duplicates,
     )
-    asks, more = _service(service, asked), collections[1:]
+    asks, more = _service(service, request), collections[1:]
     if asks == "retrieval" and more:
         raise InvalidInput("--collection", "the retrieval service searches one at a time", "name one, or leave (*) out")
     mesh = connect(asks, settings, target, key)
-    return run(_of_gateway(mesh, asked, more, as_json) if asks == "gateway" else _of_retrieval(mesh, asked, as_json))
+    return run(
+        _of_gateway(mesh, request, more, as_json) if asks == "gateway" else _of_retrieval(mesh, request, as_json)
+    )
 
 
-def _service(wanted: ServiceSpec | None, asked: Search) -> ServiceSpec:
+def _service(requested: ServiceSpec | None, request: Search) -> ServiceSpec:
     """Who can answer it. Raises InvalidInput where the gateway is wanted and can't."""
-    plain = Search(asked.query, asked.collection, asked.top_k, filter=asked.filter)
-    if asked == plain and asked.top_k <= MOST_SOURCES:
-        return wanted or "gateway"
-    if wanted == "gateway":
+    plain = Search(request.query, request.collection, request.top_k, filter=request.filter)
+    if request == plain and request.top_k <= MOST_SOURCES:
+        return requested or "gateway"
+    if requested == "gateway":
         raise InvalidInput("--service", "the gateway can't do what is marked (*)", "leave --service out")
     return "retrieval"
 
 
-async def _of_gateway(mesh: Mesh, asked: Search, more: Sequence[str], as_json: bool) -> int:
+async def _of_gateway(mesh: Mesh, request: Search, more: Sequence[str], as_json: bool) -> int:
     async with mesh:
         sources = await mesh.query.search(
-            asked.query, asked.collection, asked.top_k, filter=asked.filter, more_collections=more
+            request.query, request.collection, request.top_k, filter=request.filter, more_collections=more
         )
     if as_json:
         for source in sources:
@@ -110,9 +112,9 @@ async def _of_gateway(mesh: Mesh, asked: Search, more: Sequence[str], as_json: b
     return 0
 
 
-async def _of_retrieval(mesh: Mesh, asked: Search, as_json: bool) -> int:
+async def _of_retrieval(mesh: Mesh, request: Search, as_json: bool) -> int:
     async with mesh:
-        answer = await mesh.retrieval.find(asked)
+        answer = await mesh.retrieval.find(request)
     if as_json:
         for line in _lines(answer):
             click.echo(json.dumps(line, ensure_ascii=False))
@@ -171,17 +173,20 @@ def _as_source(rank: int, passage: Passage) -> Source:
 
 
 def _duplicates_line(duplicates: Sequence[Duplicate]) -> Text:
-    names = [f"{one.uri or one.title or one.document_id} ({100 * one.similarity:.0f} %)" for one in duplicates]
+    names = [
+        f"{duplicate.uri or duplicate.title or duplicate.document_id} ({100 * duplicate.similarity:.0f} %)"
+        for duplicate in duplicates
+    ]
     return Text(printable(f"    nearly the same: {', '.join(names)}"), style="dim")
 
 
 def _lines(answer: SearchAnswer) -> list[dict[str, Any]]:
-    found = [asdict(passage) for passage in answer.passages]
-    for passage in found:
+    passages = [asdict(passage) for passage in answer.passages]
+    for passage in passages:
         for name in _VECTORS:
             del passage[name]
         passage["published_at"] = passage["published_at"] and passage["published_at"].isoformat()
-    return [*found, *({"notice": notice} for notice in answer.notices)]
+    return [*passages, *({"notice": notice} for notice in answer.notices)]
 
 
 def _say_nothing_found(out: Console) -> None:

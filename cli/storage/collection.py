@@ -101,24 +101,24 @@ def delete(
 
     async def work(mesh: Mesh) -> int:
         async with mesh:
-            found = await mesh.collections.get(name)
+            info = await mesh.collections.get(name)
             if not yes:
-                _confirm(found)
+                _confirm(info)
             await mesh.collections.delete(name)
         if as_json:
-            click.echo(json.dumps({"deleted": name, "documents": found.documents}, ensure_ascii=False))
+            click.echo(json.dumps({"deleted": name, "documents": info.documents}, ensure_ascii=False))
         else:
-            console().print(f"deleted {name}: {count(found.documents, 'document')}")
+            console().print(f"deleted {name}: {count(info.documents, 'document')}")
         return 0
 
     return run(work(connect_documents(state_dir, timeout_s, target, key)))
 
 
-def show(found: Sequence[Collection], as_json: bool) -> None:
+def show(collections: Sequence[Collection], as_json: bool) -> None:
     """Print collections, as a table or a JSON object a line."""
     if as_json:
-        for one in found:
-            click.echo(json.dumps(asdict(one), ensure_ascii=False))
+        for info in collections:
+            click.echo(json.dumps(asdict(info), ensure_ascii=False))
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("collection", overflow="fold")
@@ -126,19 +126,19 @@ def show(found: Sequence[Collection], as_json: bool) -> None:
         table.add_column(column, justify="right")
     for column in ("index", "embedding model", "dimension"):
         table.add_column(column)
-    for one in found:
-        numbers = (str(one.documents), str(one.chunks), str(one.unreadable_chunks))
-        model = Text(printable(one.embedding_model))
-        table.add_row(Text(printable(one.name)), *numbers, printable(one.index), model, str(one.dimension))
+    for info in collections:
+        numbers = (str(info.documents), str(info.chunks), str(info.unreadable_chunks))
+        model = Text(printable(info.embedding_model))
+        table.add_row(Text(printable(info.name)), *numbers, printable(info.index), model, str(info.dimension))
     console().print(table)
 
 
-def _confirm(found: Collection) -> None:
+def _confirm(info: Collection) -> None:
     """Raises InvalidInput unless the name is typed again."""
     if not _is_asked():
         raise InvalidInput("--yes", "nobody is there to confirm it", "add --yes to delete without being asked")
-    what = f"{count(found.documents, 'document')} will be gone. Type {found.name} to delete it"
-    if click.prompt(what, default="", show_default=False, err=True) != found.name:
+    warning = f"{count(info.documents, 'document')} will be gone. Type {info.name} to delete it"
+    if click.prompt(warning, default="", show_default=False, err=True) != info.name:
         raise InvalidInput("name", "that is not its name; nothing was deleted", "type it exactly, or leave it")
 
 

@@ -47,9 +47,9 @@ def restore(directory: Path, prove: bool, force: bool, state_dir: Path | None, a
         return 0
     _require_stopped(settings)
     store = settings.state_dir / "store"
-    with _made_way(store, force) as aside:
+    with _made_way(store, force) as backup:
         report = _run(directory, store)
-    _tell(report | ({"aside": str(aside)} if aside else {}), as_json)
+    _tell(report | ({"aside": str(backup)} if backup else {}), as_json)
     return 0
 
 
@@ -98,13 +98,13 @@ def _made_way(store: Path, force: bool) -> Iterator[Path | None]:
         remedy = "give another --state-dir, or --force to keep it aside"
         raise PreconditionFailed("STORE_NOT_EMPTY", f"there is a store in {store}", remedy)
     _require_unlocked(store / "lock")
-    aside = store.with_name(f"{store.name}.{time.strftime('%Y%m%d-%H%M%S')}")
-    store.rename(aside)
+    backup = store.with_name(f"{store.name}.{time.strftime('%Y%m%d-%H%M%S')}")
+    store.rename(backup)
     try:
-        yield aside
+        yield backup
     except BaseException:
         shutil.rmtree(store, ignore_errors=True)  # what was begun; the store itself is aside
-        aside.rename(store)
+        backup.rename(store)
         raise
 
 
@@ -126,9 +126,9 @@ def _tell(report: dict[str, Any], as_json: bool) -> None:
         click.echo(json.dumps(report, ensure_ascii=False))
         return
     out = console()
-    for one in report["collections"]:
-        held = f"{count(one['documents'], 'document')} in {count(one['chunks'], 'passage')}"
-        out.print(Text(printable(f"{one['name']}: {held}")))
+    for collection in report["collections"]:
+        contents = f"{count(collection['documents'], 'document')} in {count(collection['chunks'], 'passage')}"
+        out.print(Text(printable(f"{collection['name']}: {contents}")))
     into = f"restored into {report['into']}" if report["into"] else "proved; nothing was changed"
     out.print(Text(printable(f"{into}, as of change {report['sequence']}"), style="green"))
     if report.get("aside"):

@@ -37,8 +37,8 @@ def snapshot(
         if as_json:
             click.echo(json.dumps(asdict(copied), ensure_ascii=False))
         else:
-            held = f"{count(copied.documents, 'document')} in {count(copied.chunks, 'passage')}"
-            console().print(Text(printable(f"{copied.directory}\n{held}, as of change {copied.sequence}")))
+            contents = f"{count(copied.documents, 'document')} in {count(copied.chunks, 'passage')}"
+            console().print(Text(printable(f"{copied.directory}\n{contents}, as of change {copied.sequence}")))
         return 0
 
     return run(work(connect_documents(state_dir, timeout_s or _LONGEST_S, target, key)))

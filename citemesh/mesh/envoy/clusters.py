@@ -16,15 +16,15 @@ _HTTP_OPTIONS = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 
 def clusters(service: Service, topology: Topology, placement: Placement) -> list[Json]:
     """All clusters of a service's sidecar."""
-    found = [_app(service, placement), _app_probe(service, placement)]
+    rendered = [_app(service, placement), _app_probe(service, placement)]
     if service.http:
-        found.append(_app_http(service, placement))
+        rendered.append(_app_http(service, placement))
     for name in service.calls:
         callee = topology.service(name)
-        found += _shards(callee, placement) if callee.sharded else [_peer(callee, placement)]
+        rendered += _shards(callee, placement) if callee.sharded else [_peer(callee, placement)]
     if placement.otlp_endpoint:
-        found.append(_otlp(placement.otlp_endpoint))
-    return found
+        rendered.append(_otlp(placement.otlp_endpoint))
+    return rendered
 
 
 def http2_windows(limits: ServiceLimits) -> Json:

@@ -45,8 +45,8 @@ def egress_routes(service: Service, topology: Topology) -> list[Json]:
 
 def _calls_to(callee: Service) -> list[Json]:
     cluster = _Cluster(peer_cluster(callee), callee.shard_by if callee.sharded else "")
-    named = {"name": SERVICE_HEADER, "string_match": {"exact": callee.name}}
-    health = {"prefix": "/grpc.health.v1.Health/", "headers": [named]}
+    header_match = {"name": SERVICE_HEADER, "string_match": {"exact": callee.name}}
+    health = {"prefix": "/grpc.health.v1.Health/", "headers": [header_match]}
     routes = [_grpc(health, cluster, _WATCH_S) | _UNTRACED]
     for method in callee.methods:
         if method.each_replica and callee.sharded:
@@ -71,8 +71,8 @@ def _to_each(callee: Service, method: Method) -> list[Json]:
         routes.append(_grpc(match, shard_cluster(callee, number), method.timeout_s, retry))
     named = {"path": method.path, "headers": [{"name": callee.shard_by, "present_match": True}]}
     routes.append(_grpc(named, _Cluster(peer_cluster(callee), callee.shard_by), method.timeout_s, retry))
-    what = f"send {SHARD_HEADER} from 0 to {callee.replicas - 1} and ask each replica, or {callee.shard_by}"
-    return [*routes, _answer(400, what) | {"match": {"path": method.path}}]
+    remedy = f"send {SHARD_HEADER} from 0 to {callee.replicas - 1} and ask each replica, or {callee.shard_by}"
+    return [*routes, _answer(400, remedy) | {"match": {"path": method.path}}]
 
 
 def peer_cluster(callee: Service) -> str:

@@ -173,14 +173,16 @@ def _embeddings(shape: Shape, tensors: _Tensors) -> dict[str, Floats]:
 
 def _layer(layer: int, shape: Shape, tensors: _Tensors) -> dict[str, Floats]:
     sizes = {"hidden": shape.hidden, "inner": shape.inner}
-    ours, theirs = f"encoder.layer.{layer}.", f"l{layer}."
+    target_prefix, source_prefix = f"encoder.layer.{layer}.", f"l{layer}."
     state: dict[str, Floats] = {}
     for name, short, rows, columns in _MATRICES:
-        state[f"{ours}{name}.weight"] = tensors.matrix(f"{theirs}{short}.w", sizes[rows], sizes[columns])
-        state[f"{ours}{name}.bias"] = tensors.vector(f"{theirs}{short}.b", sizes[rows])
+        state[f"{target_prefix}{name}.weight"] = tensors.matrix(
+            f"{source_prefix}{short}.w", sizes[rows], sizes[columns]
+        )
+        state[f"{target_prefix}{name}.bias"] = tensors.vector(f"{source_prefix}{short}.b", sizes[rows])
     for name, short in _NORMS:
-        state[f"{ours}{name}.weight"] = tensors.vector(f"{theirs}{short}.w", shape.hidden)
-        state[f"{ours}{name}.bias"] = tensors.vector(f"{theirs}{short}.b", shape.hidden)
+        state[f"{target_prefix}{name}.weight"] = tensors.vector(f"{source_prefix}{short}.w", shape.hidden)
+        state[f"{target_prefix}{name}.bias"] = tensors.vector(f"{source_prefix}{short}.b", shape.hidden)
     return state
 
 

@@ -113,8 +113,8 @@ def _network(model: PreparedModel, output: Output) -> tuple[Any, list[str]]:
             self.vocabulary = int(loaded.config.vocab_size)
 
         def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-            found = self.model(**dict(zip(names, inputs, strict=True)))
-            result: torch.Tensor = found.last_hidden_state if output == "states" else found.logits
+            outputs = self.model(**dict(zip(names, inputs, strict=True)))
+            result: torch.Tensor = outputs.last_hidden_state if output == "states" else outputs.logits
             return result
 
     return Network().eval(), names
@@ -143,14 +143,14 @@ def _compare(file: Path, network: Any, names: Sequence[str], max_tokens: int) ->
     for seed, shape in enumerate(((1, 1), (1, 5), (3, min(40, max_tokens)), (2, max_tokens))):
         inputs = _inputs(network.vocabulary, names, shape, seed)
         with torch.inference_mode():
-            wanted = network(*(torch.from_numpy(inputs[name]) for name in names)).numpy()
-        found = session(inputs)
-        real = inputs["attention_mask"].astype(bool) if wanted.ndim == 3 else slice(None)
-        apart = float(np.abs(found[real] - wanted[real]).max() / max(1e-6, np.abs(wanted[real]).max()))
-        if not apart <= _CLOSEST:
+            expected = network(*(torch.from_numpy(inputs[name]) for name in names)).numpy()
+        actual = session(inputs)
+        real = inputs["attention_mask"].astype(bool) if expected.ndim == 3 else slice(None)
+        deviation = float(np.abs(actual[real] - expected[real]).max() / max(1e-6, np.abs(expected[real]).max()))
+        if not deviation <= _CLOSEST:
             raise PreconditionFailed(
                 "EXPORT_WRONG",
-                f"the ONNX export of {file.parent.name} gives other outputs than the model (apart by {apart:.2g})",
+                f"the ONNX export of {file.parent.name} gives other outputs than the model (apart by {deviation:.2g})",
                 "use the engine torch for this model",
             )
 
@@ -178,12 +178,14 @@ class OnnxModel:
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        made = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-        self._session = _Session(made.run, [it.name for it in made.get_inputs()])
+        inference_session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        self._session = _Session(
+            inference_session.run, [model_input.name for model_input in inference_session.get_inputs()]
+        )
 
     def __call__(self, inputs: dict[str, NDArray[np.int64]]) -> NDArray[np.float32]:
         """The output for inputs of shape [texts, tokens]; those that the model doesn't take are left out, and ones
         that are missing are 0."""
         shape = inputs["input_ids"].shape
-        given = {name: inputs.get(name, np.zeros(shape, np.int64)) for name in self._session.names}
-        return np.asarray(self._session.run(None, given)[0], np.float32)
+        feeds = {name: inputs.get(name, np.zeros(shape, np.int64)) for name in self._session.names}
+        return np.asarray(self._session.run(None, feeds)[0], np.float32)

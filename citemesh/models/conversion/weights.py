@@ -22,9 +22,9 @@ def check_safetensors(path: Path) -> None:
             expected = _expected_bytes(stream)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise _broken(path, f"is not a safetensors file ({error})") from error
-    found = path.stat().st_size
-    if found != expected:
-        raise _broken(path, f"has {found} bytes instead of {expected}")
+    size = path.stat().st_size
+    if size != expected:
+        raise _broken(path, f"has {size} bytes instead of {expected}")
 
 
 def _expected_bytes(stream: BinaryIO) -> int:

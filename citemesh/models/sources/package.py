@@ -71,7 +71,7 @@ def _installed_weights(model: PackagedModel) -> Path:
 
 
 def _check_bytes(model: PackagedModel, weights: Path) -> None:
-    found = sha256_of(weights)
-    if found != model.source_sha256:
-        fault = f"{weights} has SHA-256 {found[:12]}…, {model.package} {model.version} has {model.source_sha256[:12]}…"
+    actual = sha256_of(weights)
+    if actual != model.source_sha256:
+        fault = f"{weights} has SHA-256 {actual[:12]}…, {model.package} {model.version} has {model.source_sha256[:12]}…"
         raise PreconditionFailed("MODEL_PACKAGE_FOREIGN", fault, model.remedy + " --force-reinstall")

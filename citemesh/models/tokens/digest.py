@@ -44,11 +44,11 @@ def chat_template(directory: Path) -> str | None:
     file = directory / "chat_template.jinja"
     if file.is_file():
         return file.read_text(encoding="utf-8")
-    stated = read_json(directory / "tokenizer_config.json").get("chat_template")
-    if isinstance(stated, list):
-        named = {entry.get("name"): entry.get("template") for entry in stated if isinstance(entry, dict)}
-        stated = named.get("default")
-    return stated if isinstance(stated, str) else None
+    template = read_json(directory / "tokenizer_config.json").get("chat_template")
+    if isinstance(template, list):
+        by_name = {entry.get("name"): entry.get("template") for entry in template if isinstance(entry, dict)}
+        template = by_name.get("default")
+    return template if isinstance(template, str) else None
 
 
 def definition(directory: Path) -> dict[str, Any]:
@@ -57,10 +57,10 @@ def definition(directory: Path) -> dict[str, Any]:
     Raises:
         PreconditionFailed: the directory holds no readable tokenizer.json.
     """
-    found = read_json(directory / "tokenizer.json")
-    if not isinstance(found.get("model"), dict):
+    content = read_json(directory / "tokenizer.json")
+    if not isinstance(content.get("model"), dict):
         raise broken(directory / "tokenizer.json", "it isn't there or defines no model")
-    return found
+    return content
 
 
 def tokenizer_digest(directory: Path) -> str:

@@ -38,8 +38,8 @@ def unknown_id(defined: Mapping[str, Any]) -> int | None:
     if model.get("type") == "Unigram":
         return None if model.get("byte_fallback") else model.get("unk_id")
     name = model.get("unk_token")
-    found = model["vocab"].get(name) if name else None
-    return int(found) if found is not None else None
+    token_id = model["vocab"].get(name) if name else None
+    return int(token_id) if token_id is not None else None
 
 
 def hidden_names(defined: Mapping[str, Any]) -> dict[str, str]:
@@ -65,17 +65,17 @@ def literal(directory: Path, defined: Mapping[str, Any], hidden: Mapping[str, st
         model["vocab"] = [[hidden.get(piece, piece), score] for piece, score in model["vocab"]]
         added = [token for token in added if not token.get("special")]
     try:
-        made = Tokenizer.from_str(json.dumps({**defined, "added_tokens": list(added), "model": model}))
+        tokenizer = Tokenizer.from_str(json.dumps({**defined, "added_tokens": list(added), "model": model}))
     except Exception as fault:  # the library raises Exception itself
         raise broken(directory / "tokenizer.json", str(fault)) from fault
-    made.no_truncation()
-    made.no_padding()
-    made.encode_special_tokens = True
-    return made
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True
+    return tokenizer
 
 
 def frame(tokenizer: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the ids of the tokens that the model wants before and after a text."""
     framed = tokenizer.encode_batch(["a"], add_special_tokens=True)[0]
-    own = [index for index, special in enumerate(framed.special_tokens_mask) if not special]
-    return (tuple(framed.ids[: own[0]]), tuple(framed.ids[own[-1] + 1 :])) if own else ((), ())
+    own_places = [index for index, special in enumerate(framed.special_tokens_mask) if not special]
+    return (tuple(framed.ids[: own_places[0]]), tuple(framed.ids[own_places[-1] + 1 :])) if own_places else ((), ())

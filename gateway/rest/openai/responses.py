@@ -115,7 +115,7 @@ def said_in(value: Any) -> ChatHistory:
     if isinstance(value, str):
         check_text(INPUT.name, value)
         return ChatHistory(value)
-    items = [as_kind(f"{INPUT.name}[{at}]", one, dict) for at, one in enumerate(as_kind(INPUT.name, value, list))]
+    items = [as_kind(f"{INPUT.name}[{at}]", entry, dict) for at, entry in enumerate(as_kind(INPUT.name, value, list))]
     return conversation(INPUT.name, [_as_message(item) for item in items])
 
 
@@ -158,8 +158,8 @@ def refuse(body: Mapping[str, Any]) -> None:
 
 def model_name(body: Mapping[str, Any]) -> str:
     """The model that is asked, without a provider's name before it."""
-    wanted = [*MODELS.of(body), MODEL.of(body), PRESET.of(body)]
-    names = [name.rpartition("/")[2] for name in wanted if name] or [DEFAULT_MODEL]
+    candidates = [*MODELS.of(body), MODEL.of(body), PRESET.of(body)]
+    names = [name.rpartition("/")[2] for name in candidates if name] or [DEFAULT_MODEL]
     return next((name for name in names if name in BOTH), names[0])
 
 

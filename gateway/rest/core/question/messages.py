@@ -40,8 +40,13 @@ def conversation(field: str, messages: Any) -> ChatHistory:
     question = _text(f"{field}[{question_at}].content", turns[question_at].get("content"))
     check_text(f"{field}[{question_at}].content", question)
     earlier = list(_said(field, turns[:question_at]))
-    unused = [*_unused(field, roles, question_at), *(f"{one.field} (too long ago)" for one in earlier[:-MOST_TURNS])]
-    return ChatHistory(question, tuple((one.role, one.text) for one in earlier[-MOST_TURNS:]), tuple(unused))
+    unused = [
+        *_unused(field, roles, question_at),
+        *(f"{earlier_turn.field} (too long ago)" for earlier_turn in earlier[:-MOST_TURNS]),
+    ]
+    return ChatHistory(
+        question, tuple((earlier_turn.role, earlier_turn.text) for earlier_turn in earlier[-MOST_TURNS:]), tuple(unused)
+    )
 
 
 def _said(field: str, turns: Sequence[dict[str, Any]]) -> Iterable[_Message]:

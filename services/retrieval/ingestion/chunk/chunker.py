@@ -150,7 +150,7 @@ def _pack(pieces: Iterable[_Piece], size: ChunkSize) -> Iterator[list[_Piece]]:
         if group and _ends(piece, tokens, size):
             yield group
             group = _shared(group, piece, size)
-            tokens, fresh = sum(it.tokens for it in group), 0
+            tokens, fresh = sum(each_piece.tokens for each_piece in group), 0
         group.append(piece)
         tokens, fresh = tokens + piece.tokens, fresh + 1
     if fresh:

@@ -15,7 +15,9 @@ def published(root: HtmlElement) -> str:
     """The first date of publication; empty where there is none."""
     scripts = root.xpath("//script[@type='application/ld+json']/text()")[:_MOST_SCRIPTS]
     entries = [entry for script in scripts for entry in _entries(_loaded(str(script)))]
-    return next((str(it[key]) for key in _KEYS for it in entries if isinstance(it.get(key), str)), "")
+    return next(
+        (str(candidate[key]) for key in _KEYS for candidate in entries if isinstance(candidate.get(key), str)), ""
+    )
 
 
 def _loaded(script: str) -> object:

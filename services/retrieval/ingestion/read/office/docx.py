@@ -145,17 +145,17 @@ class _Writer:
         """Words of a paragraph, with the numbers of its notes; what is left out is skipped whole."""
         parts: list[str] = []
         walker = etree.iterwalk(element, events=("start",))
-        for _, found in walker:
-            if found.tag in _LEFT_OUT:
+        for _, child in walker:
+            if child.tag in _LEFT_OUT:
                 walker.skip_subtree()
-            elif found.tag == f"{W}p" and found is not element:
+            elif child.tag == f"{W}p" and child is not element:
                 parts.append("\n")
-            elif found.tag == f"{W}t":
-                parts.append(found.text or "")
-            elif found.tag in _WRITTEN:
-                parts.append(_WRITTEN[found.tag])
-            elif found.tag in _NOTES:
-                parts.append(self._note(found))
+            elif child.tag == f"{W}t":
+                parts.append(child.text or "")
+            elif child.tag in _WRITTEN:
+                parts.append(_WRITTEN[child.tag])
+            elif child.tag in _NOTES:
+                parts.append(self._note(child))
         return "".join(parts)
 
     def _note(self, reference: Element) -> str:

@@ -17,8 +17,8 @@ _LONGEST = 300
 def labels(archive: Archive, package: Element, folder: str) -> dict[str, str]:
     """Titles by part; none where the table of contents is missing or can't be read."""
     items = list(package.iter(f"{_OPF}item"))
-    nav = next((it for it in items if "nav" in it.get("properties", "").split()), None)
-    ncx = next((it for it in items if it.get("media-type") == _NCX_TYPE), None)
+    nav = next((candidate for candidate in items if "nav" in candidate.get("properties", "").split()), None)
+    ncx = next((candidate for candidate in items if candidate.get("media-type") == _NCX_TYPE), None)
     by_path: dict[str, str] = {}
     for item in (nav, ncx):
         if item is not None:

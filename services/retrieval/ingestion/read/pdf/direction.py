@@ -151,7 +151,7 @@ def _distance(letter: Glyph, mark: Glyph) -> tuple[bool, bool, float]:
 
 def _spaced(glyphs: Sequence[Glyph]) -> list[str]:
     """What stands from left to right, with a space in gaps that are words' gaps."""
-    wide = _WORD_GAP * max((it.high - it.low for it in glyphs), default=0.0)
+    wide = _WORD_GAP * max((each_glyph.high - each_glyph.low for each_glyph in glyphs), default=0.0)
     texts: list[str] = []
     for at, glyph in enumerate(glyphs):
         if at and glyph.left - glyphs[at - 1].right > wide and not (glyph.text + texts[-1]).isspace():
@@ -194,7 +194,7 @@ def _bracketed(text: str) -> str:
         if opens and not (before or after):  # nothing tells
             continue
         read[at] = opening if opens else _BRACKETS[opening]
-        inside = [*inside, opening] if opens else [it for it in inside if it != opening]
+        inside = [*inside, opening] if opens else [open_bracket for open_bracket in inside if open_bracket != opening]
     return "".join(read)
 
 

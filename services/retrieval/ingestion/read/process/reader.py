@@ -115,7 +115,7 @@ class ProcessReader:
         if process is not None and process.returncode is None:
             return process
         arguments = ("-m", _MODULE, str(self._memory_mib), str(int(self._timeout_s) + 1))
-        started = await asyncio.create_subprocess_exec(
+        new_process = await asyncio.create_subprocess_exec(
             sys.executable,
             *arguments,
             stdin=asyncio.subprocess.PIPE,
@@ -125,11 +125,11 @@ class ProcessReader:
         )
         try:
             async with asyncio.timeout(_START_S):
-                await _received(started)
+                await _received(new_process)
         except BaseException:
-            _kill(started)
+            _kill(new_process)
             raise
-        return started
+        return new_process
 
 
 async def _exchange(process: asyncio.subprocess.Process, question: bytes) -> tuple[bytes, bytes]:
