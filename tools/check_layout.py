@@ -23,9 +23,21 @@ OTHER_WORDS = re.compile(r"\b(undertaker|tongues?|keeper|tender|ways? in|knocks?
 """Words that no one would search for; see docs/glossary.md for those that are used."""
 
 
+_PARTICIPLES = """
+    found told kept said asked wanted chosen made seen given taken known named held gone got past ended spent drawn came
+    took begun judged started stated written shown sent watched stored
+"""
+_OTHERS = """
+    one ones it its mine theirs ours own what some others whole who these those them they both either here there where
+    how why apart aside beside among worth
+"""
+NO_NOUNS = frozenset((_PARTICIPLES + _OTHERS).split())
+"""Participles, pronouns and adverbs: as a name they say nothing of the value."""
+
+
 def main() -> int:
     """Prints the faults; returns the exit status."""
-    found = [*_folders(), *_files(), *_twins(), *_words()]
+    found = [*_folders(), *_files(), *_twins(), *_names(), *_words()]
     print("\n".join(found) or "the layout is in order")
     return 1 if found else 0
 
@@ -58,6 +70,25 @@ def _twins() -> Iterator[str]:
     for name, lines in sorted(places.items()):
         if len(lines) > 1 and name not in TWINS:
             yield f"{lines[1]}: {name} is a class of {lines[0]} too: give it a name of its own"
+
+
+def _names() -> Iterator[str]:
+    for path in _code(*PRODUCT):
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                for name, line in sorted(_bound(function).items()):
+                    yield f"{path}:{line}: {name}: name the value by a noun that says what it is"
+
+
+def _bound(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, int]:
+    """The names that a function binds and that are no nouns, each with its first line."""
+    bound: dict[str, int] = {}
+    for node in ast.walk(function):
+        name = node.arg if isinstance(node, ast.arg) else node.id if isinstance(node, ast.Name) else ""
+        stored = isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+        if stored and name in NO_NOUNS:
+            bound.setdefault(name, node.lineno)
+    return bound
 
 
 def _words() -> Iterator[str]:

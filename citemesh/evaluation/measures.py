@@ -62,8 +62,12 @@ def _cited(question: Asked, outcome: Outcome) -> dict[str, float]:
     numbers = {citation.number for sentence in outcome.sentences for citation in sentence.citations}
     cited = [source for source in outcome.sources if source.number in numbers]
     figures = {
-        "evidence_recall": _share(any(holds(evidence, it) for it in outcome.sources) for evidence in question.evidence),
-        "citation_recall": _share(any(holds(evidence, it) for it in cited) for evidence in question.evidence),
+        "evidence_recall": _share(
+            any(holds(evidence, cited_source) for cited_source in outcome.sources) for evidence in question.evidence
+        ),
+        "citation_recall": _share(
+            any(holds(evidence, cited_source) for cited_source in cited) for evidence in question.evidence
+        ),
     }
     if numbers:
         right = {source.number for source in cited if any(holds(evidence, source) for evidence in question.evidence)}

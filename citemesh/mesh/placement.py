@@ -118,8 +118,8 @@ def find_identity_wasm(policies: Path = Path("policies")) -> str:
     return _only(sorted((policies / "dist").glob("identity-*.wasm")), policies)
 
 
-def _only(found: Iterable[Path], policies: Path) -> str:
-    paths = [path.as_posix() for path in found]
+def _only(candidates: Iterable[Path], policies: Path) -> str:
+    paths = [path.as_posix() for path in candidates]
     if len(paths) == 1:
         return paths[0]
     fault = f"several identity policies: {', '.join(paths)}" if paths else f"no identity-*.wasm in {policies}/dist"

@@ -282,9 +282,9 @@ def _method(service: str, name: str, node: Node, limits: ServiceLimits) -> Metho
     Node(name, node.path).text(_PROTO_NAME, "an RPC name such as Encode")
     fields = node.fields(["kind"], ["timeout_s", "each_replica"])
     kind: MethodKind = "stream"
-    for known in get_args(MethodKind):
-        if fields["kind"].choice(get_args(MethodKind)) == known:
-            kind = known
+    for each_kind in get_args(MethodKind):
+        if fields["kind"].choice(get_args(MethodKind)) == each_kind:
+            kind = each_kind
     usual = limits.stream_timeout_s if kind == "stream" else limits.unary_timeout_s
     timeout_s = fields["timeout_s"].number(0.001, _DAY_S) if "timeout_s" in fields else usual
     each_replica = fields["each_replica"].boolean() if "each_replica" in fields else False

@@ -71,12 +71,12 @@ def _dimension(config: dict[str, Any], path: Path) -> int:
 
 def _max_tokens(config: dict[str, Any], path: Path) -> int:
     """Return the smallest limit that any of the files states, or 512 when none does."""
-    stated = (
+    stated_limit = (
         _read_json(path / "sentence_bert_config.json").get("max_seq_length"),
         _read_json(path / "tokenizer_config.json").get("model_max_length"),
         _positions(config),
     )
-    limits = [int(limit) for limit in stated if isinstance(limit, int | float) and 0 < limit < _UNLIMITED]
+    limits = [int(limit) for limit in stated_limit if isinstance(limit, int | float) and 0 < limit < _UNLIMITED]
     return min(limits, default=512)
 
 

@@ -82,13 +82,17 @@ def show_(
 
     async def work(mesh: Mesh) -> int:
         async with mesh:
-            found, text = await mesh.documents.get(document_id, collection, stretch, without_text=not text_wanted)
+            shown_document, text = await mesh.documents.get(
+                document_id, collection, stretch, without_text=not text_wanted
+            )
         if as_json:
-            click.echo(json.dumps(as_plain(found) | ({"text": text} if text_wanted else {}), ensure_ascii=False))
+            click.echo(
+                json.dumps(as_plain(shown_document) | ({"text": text} if text_wanted else {}), ensure_ascii=False)
+            )
         elif text_wanted:
             console().print(Text(printable(text)))
         else:
-            console().print(_facts(found))
+            console().print(_facts(shown_document))
         return 0
 
     return run(work(connect_documents(state_dir, timeout_s, target, key)))

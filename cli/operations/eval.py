@@ -56,7 +56,7 @@ def eval(
     json_file: Path | None,
     html_file: Path | None,
     compare: Path | None,
-    chosen: SearchFilter,
+    source_filter: SearchFilter,
     target: str | None,
     key: str | None,
     state_dir: Path | None,
@@ -76,7 +76,7 @@ def eval(
         more_collections=collections[1:],
         mode=mode or "",
         max_hops=max_hops,
-        filter=chosen,
+        filter=source_filter,
         skip_cache=True,
     )
     mesh = connect("gateway", settings_for(state_dir), target, key)

@@ -192,8 +192,8 @@ def source_line(source: Source) -> Text:
 def quote_line(text: str, page: int = 0) -> Text:
     """A quotation, on one line and not too long."""
     line = _one_line(text)
-    shown = line if len(line) <= QUOTE_CHARACTERS else line[: QUOTE_CHARACTERS - 1].rstrip() + "…"
-    return Text.assemble("    ", (f"“{shown}”", "italic"), (f"  page {page}" if page else "", "dim"))
+    cut_line = line if len(line) <= QUOTE_CHARACTERS else line[: QUOTE_CHARACTERS - 1].rstrip() + "…"
+    return Text.assemble("    ", (f"“{cut_line}”", "italic"), (f"  page {page}" if page else "", "dim"))
 
 
 def _quotes(citations: Sequence[Citation]) -> list[Text]:

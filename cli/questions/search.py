@@ -54,7 +54,7 @@ def search(
     fusion: str | None,
     dense_weight: float | None,
     keep_duplicates: bool,
-    chosen: SearchFilter,
+    source_filter: SearchFilter,
     target: str | None,
     key: str | None,
     state_dir: Path | None,
@@ -75,7 +75,7 @@ def search(
         collection=collections[0] if collections else "",
         top_k=top_k,
         mode=mode or "",
-        filter=chosen,
+        filter=source_filter,
         fusion=(fusion or "").replace("-", "_"),
         dense_weight=dense_weight,
         keep_duplicates=keep_duplicates,
@@ -153,8 +153,8 @@ def show_passages(answer: SearchAnswer) -> None:
 
 def scores(passage: Passage) -> str:
     """What a passage was ordered by, and the parts of it; a part that didn't find it is left out."""
-    named = (("dense", passage.dense), ("lexical", passage.lexical))
-    parts = [f"{name} {value:.2f}" for name, value in named if value is not None]
+    by_part = (("dense", passage.dense), ("lexical", passage.lexical))
+    parts = [f"{name} {value:.2f}" for name, value in by_part if value is not None]
     return f"{passage.fused:.2f}" + (f" ({', '.join(parts)})" if parts else "")
 
 

@@ -85,9 +85,9 @@ def connect(service: str, settings: CliSettings, target: str | None, key: str | 
         PreconditionFailed: nothing says where the mesh is.
     """
     configured = settings.documents_target if service == "retrieval" else settings.target
-    named = target or configured
-    running = None if named else find_running(settings.state_dir)
-    address, shards = (running.targets[service], running.shards) if running else (named or "", 1)
+    given_address = target or configured
+    running = None if given_address else find_running(settings.state_dir)
+    address, shards = (running.targets[service], running.shards) if running else (given_address or "", 1)
     return Mesh({service: address}, key or settings.key or _own_key(settings), settings.timeout_s, shards)
 
 

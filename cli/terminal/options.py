@@ -60,7 +60,7 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         times = moment("--after", after), moment("--before", before)
         filter_of_options = search_filter(source_types, domains, languages, times, conditions)
-        return command(*arguments, chosen=filter_of_options, **options)
+        return command(*arguments, source_filter=filter_of_options, **options)
 
     for option in reversed(_FILTERS):
         gathered = option(gathered)

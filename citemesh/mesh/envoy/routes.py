@@ -69,8 +69,8 @@ def _to_each(callee: Service, method: Method) -> list[Json]:
         numbered = {"name": SHARD_HEADER, "string_match": {"exact": str(number)}}
         match = {"path": method.path, "headers": [numbered]}
         routes.append(_grpc(match, shard_cluster(callee, number), method.timeout_s, retry))
-    named = {"path": method.path, "headers": [{"name": callee.shard_by, "present_match": True}]}
-    routes.append(_grpc(named, _Cluster(peer_cluster(callee), callee.shard_by), method.timeout_s, retry))
+    path_match = {"path": method.path, "headers": [{"name": callee.shard_by, "present_match": True}]}
+    routes.append(_grpc(path_match, _Cluster(peer_cluster(callee), callee.shard_by), method.timeout_s, retry))
     remedy = f"send {SHARD_HEADER} from 0 to {callee.replicas - 1} and ask each replica, or {callee.shard_by}"
     return [*routes, _answer(400, remedy) | {"match": {"path": method.path}}]
 
