@@ -137,3 +137,11 @@ def test_what_is_copied_is_there_and_not_ignored() -> None:
 def test_the_sidecar_has_the_policies_where_its_configuration_looks() -> None:
     assert ("COPY", "policies/dist policies/dist") in TARGETS["sidecar"].steps
     assert [rest for stage in lineage("sidecar") for rest in STAGES[stage].all("WORKDIR")] == [IMAGE_ROOT]
+
+
+def test_what_the_wheel_is_made_of_is_copied_before_it_is_built() -> None:
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"][
+        "wheel"
+    ]
+    copied = {part for rest in STAGES["source"].all("COPY") for part in rest.split()[:-1]}
+    assert {*wheel["packages"], *wheel["force-include"]} <= copied
