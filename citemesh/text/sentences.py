@@ -105,12 +105,12 @@ class SentenceSplitter:
         """
         far = min(len(self._text), start + self._longest + _AHEAD)
         for mark in self._pattern.finditer(self._text, self._scanned, far):
-            if not self._text[start : mark.start()].strip():
-                continue
             after = _skip_space(self._text, mark.end(), far)
-            if after == len(self._text):
+            if after == len(self._text):  # the mark may go on
                 self._scanned = mark.start()
                 return None
+            if not self._text[start : mark.start()].strip():
+                continue
             if _ends_sentence(self._text, start, mark, after):
                 return after
         self._scanned = far

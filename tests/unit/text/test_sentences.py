@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from citemesh.text.sentences import LONGEST_SENTENCE, Sentence, SentenceSplitter, split_sentences
@@ -30,6 +30,8 @@ def texts(text: str, line_ends: bool = True) -> list[str]:
     return [sentence.text.strip() for sentence in split_sentences(text, line_ends)]
 
 
+@example("??中", [1], 5)
+@example("… …本", [1, 1], LONGEST_SENTENCE)
 @given(TEXT, CUTS, st.sampled_from([5, 20, LONGEST_SENTENCE]))
 def test_sentences_tile_the_text_however_it_arrives(text: str, cuts: list[int], longest: int) -> None:
     at_once = streamed([text], longest)
