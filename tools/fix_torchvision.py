@@ -26,7 +26,7 @@ UNINSTALL_LIMIT_S = 120
 
 
 def is_installed(module: str) -> bool:
-    """Say whether `module` can be found, without importing it."""
+    """Says whether `module` can be found, without importing it."""
     return importlib.util.find_spec(module) is not None
 
 
@@ -52,13 +52,13 @@ def uninstall(module: str) -> bool:
 
 
 def broken_companions() -> dict[str, str]:
-    """Return the installed companions that cannot be imported, with the fault of each."""
+    """Returns the installed companions that cannot be imported, with the fault of each."""
     faults = {module: import_fault(module) for module in COMPANIONS if is_installed(module)}
     return {module: fault for module, fault in faults.items() if fault is not None}
 
 
 def repair(check_only: bool) -> int:
-    """Check torch, then remove (or only name) its broken companions; return the exit status."""
+    """Checks torch, then remove (or only name) its broken companions; return the exit status."""
     if not is_installed("torch"):
         print("torch is not installed: nothing to check")
         return 0
@@ -76,7 +76,7 @@ def repair(check_only: bool) -> int:
 
 
 def main() -> int:
-    """Parse the command line and run."""
+    """Parses the command line and run."""
     parser = argparse.ArgumentParser(description="Remove torch companions that cannot be imported.")
     parser.add_argument("--check", action="store_true", help="only report; exit 1 when one is broken")
     return repair(parser.parse_args().check)

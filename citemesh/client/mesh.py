@@ -56,7 +56,7 @@ class Mesh:
 
     @property
     def retrieval(self) -> RetrievalClient:
-        """Search of the retrieval service."""
+        """Search in the retrieval service."""
         return RetrievalClient(self._caller("retrieval"))
 
     @property

@@ -100,7 +100,7 @@ def dump(config: IdentityConfig) -> str:
 
 
 def load(text: str | bytes) -> IdentityConfig:
-    """Read a configuration strictly: all fields (a key's collections aside), no others, none twice.
+    """Reads a configuration strictly: all fields (a key's collections aside), no others, none twice.
 
     Raises:
         InvalidInput: names the field, the fault and the remedy.

@@ -87,7 +87,7 @@ def judge_identity(placement: Placement, config: Mapping[str, Any]) -> Verdict:
 
 
 def install_identity(placement: Placement, services: Sequence[str], config: Mapping[str, Any]) -> str:
-    """Put the policy in place before the sidecars start (a watched file that is missing stops Envoy); its
+    """Puts the policy in place before the sidecars start (a watched file that is missing stops Envoy); its
     version.
 
     Raises:

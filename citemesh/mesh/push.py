@@ -48,7 +48,7 @@ class PushReport:
 def push_identity(
     placement: Placement, services: Sequence[str], config: Mapping[str, Any], deadline_s: float = 10.0
 ) -> PushReport:
-    """Change keys (or, with another `identity_wasm` in the placement, code) of running sidecars.
+    """Changes keys (or, with another `identity_wasm` in the placement, code) of running sidecars.
 
     A refused document is taken back, so that a sidecar that restarts finds the policy it had. A sidecar that
     does not answer in time keeps the new file: Envoy has judged it good, and it is what the next start
@@ -138,7 +138,7 @@ class _Push:
 
 
 def _settle(pushes: list[_Push], end: float) -> tuple[ServiceReport, ...]:
-    """Poll every service until each has reported or time is up."""
+    """Polls every service until each has reported or time is up."""
     reports: dict[str, ServiceReport] = {}
     while True:
         for push in pushes:

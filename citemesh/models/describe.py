@@ -22,7 +22,7 @@ _FAMILY_PREFIXES = ((re.compile(r"(^|[-_/])e5-(small|base|large)(-v2)?([-_]|$)")
 
 
 def describe(path: Path, name: str) -> Facts:
-    """Return the facts of the model in `path`, its digest left empty.
+    """Returns the facts of the model in `path`, its digest left empty.
 
     Raises PreconditionFailed when config.json is not readable or lacks what is needed.
     """
@@ -42,7 +42,7 @@ def describe(path: Path, name: str) -> Facts:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object; an absent file is an empty one."""
+    """Reads a JSON object; an absent file is an empty one."""
     try:
         content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     except ValueError as error:
@@ -70,7 +70,7 @@ def _dimension(config: dict[str, Any], path: Path) -> int:
 
 
 def _max_tokens(config: dict[str, Any], path: Path) -> int:
-    """Return the smallest limit that any of the files states, or 512 when none does."""
+    """Returns the smallest limit that any of the files states, or 512 when none does."""
     stated_limit = (
         _read_json(path / "sentence_bert_config.json").get("max_seq_length"),
         _read_json(path / "tokenizer_config.json").get("model_max_length"),

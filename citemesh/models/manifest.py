@@ -48,13 +48,13 @@ class Manifest:
 
 
 def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes in lower-case hex."""
+    """Returns the SHA-256 of a file's bytes in lower-case hex."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def digest_of(weights: dict[str, str]) -> str:
-    """Return one digest for weight files given as name to SHA-256 (see Facts.digest)."""
+    """Returns one digest for weight files given as name to SHA-256 (see Facts.digest)."""
     if len(weights) == 1:
         return next(iter(weights.values()))
     lines = "".join(f"{sha256}  {name}\n" for name, sha256 in sorted(weights.items()))
@@ -73,14 +73,14 @@ def _record(path: Path) -> FileRecord:
 
 
 def write(manifest: Manifest, directory: Path) -> None:
-    """Write the manifest into `directory`."""
+    """Writes the manifest into `directory`."""
     content = {"version": VERSION, **asdict(manifest)}
     text = json.dumps(content, indent=2, ensure_ascii=False, default=lambda member: member.value)
     (directory / FILE_NAME).write_text(text + "\n", encoding="utf-8")
 
 
 def read(directory: Path) -> Manifest | None:
-    """Read the manifest of `directory`; None when there is none, or it is torn or of another version."""
+    """Reads the manifest of `directory`; None when there is none, or it is torn or of another version."""
     try:
         content = json.loads((directory / FILE_NAME).read_text(encoding="utf-8"))
         return _parsed(content) if content.get("version") == VERSION else None

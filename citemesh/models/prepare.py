@@ -46,7 +46,7 @@ _EXTRAS = {
 def prepare(
     reference: str | Reference, models_dir: Path, progress: Progress | None = None, *, verify: bool = False
 ) -> PreparedModel:
-    """Return the model behind `reference`, made below `models_dir` if it isn't there yet.
+    """Returns the model behind `reference`, made below `models_dir` if it isn't there yet.
 
     Blocks: microseconds when the model is there, up to a minute when it has to be made. `verify` compares every byte
     with the manifest instead of sizes only; a damaged model is made again either way.
@@ -69,7 +69,7 @@ def prepare(
 
 
 def prepared(reference: str | Reference, models_dir: Path) -> PreparedModel | None:
-    """Return the model behind `reference` if it is prepared already, else None; makes nothing.
+    """Returns the model behind `reference` if it is prepared already, else None; makes nothing.
 
     Raises InvalidInput when the text is no reference and NotFound when the package is not catalogued.
     """
@@ -78,7 +78,7 @@ def prepared(reference: str | Reference, models_dir: Path) -> PreparedModel | No
 
 
 def ready_model(directory: Path, verify: bool = False) -> PreparedModel | None:
-    """Return the model prepared in `directory`, or None when there is none or its files are not as recorded."""
+    """Returns the model prepared in `directory`, or None when there is none or its files are not as recorded."""
     manifest = manifests.read(directory)
     if manifest is None or manifests.fault_of(manifest, directory, verify):
         return None
@@ -141,7 +141,7 @@ def _made(reference: Reference, recipe: Recipe, directory: Path, progress: Progr
 
 
 def _fill(reference: Reference, recipe: Recipe, directory: Path, progress: Progress) -> Facts:
-    """Make the model in `directory`, then its projection, then its manifest."""
+    """Makes the model in `directory`, then its projection, then its manifest."""
     result = recipe.make(directory, scaled(progress, 0.0, 0.7))
     if result.facts.kind is Kind.EMBEDDING:
         from citemesh.models.conversion.late import write_projection  # wants numpy, torch and transformers
@@ -180,7 +180,7 @@ def _flush(path: Path) -> None:
 
 
 def _remove_leftovers(directory: Path) -> None:
-    """Remove what killed attempts at this model left; the lock is held, so nobody is at work in them."""
+    """Removes what killed attempts at this model left; the lock is held, so nobody is at work in them."""
     for path in directory.parent.glob(f".{directory.name}.*.partial"):
         shutil.rmtree(path, ignore_errors=True)
 
@@ -191,7 +191,7 @@ def _check_space(recipe: Recipe, place: Path) -> None:
 
 
 def _is_disk_full(error: Exception, place: Path) -> bool:
-    """Say whether `error` comes from a full disk; libraries that write weights do not all raise OSError for it."""
+    """Says whether `error` comes from a full disk; libraries that write weights do not all raise OSError for it."""
     if isinstance(error, OSError):
         return error.errno in (errno.ENOSPC, errno.EDQUOT)
     return "No space left on device" in str(error)

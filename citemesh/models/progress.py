@@ -9,9 +9,9 @@ Progress = Callable[[str, float], None]
 
 
 def silent(step: str, done: float) -> None:
-    """Take progress and show nothing."""
+    """Takes progress and shows nothing."""
 
 
 def scaled(progress: Progress, start: float, end: float) -> Progress:
-    """Return a progress whose 0 to 1 lands on `start` to `end` of `progress`."""
+    """Returns a progress whose 0 to 1 lands on `start` to `end` of `progress`."""
     return lambda step, done: progress(step, start + (end - start) * done)

@@ -48,7 +48,7 @@ class Reference:
 
 
 def parse(text: str, field: str = "model") -> Reference:
-    """Read `text` as a reference; `field` is the setting's name, used in the error.
+    """Reads `text` as a reference; `field` is the setting's name, used in the error.
 
     Raises InvalidInput when the text has none of the three forms. Whether the model exists is for `prepare` to find
     out, except that a bare path is a directory only if it is one now.

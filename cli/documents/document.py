@@ -149,7 +149,7 @@ def as_plain(document: Document) -> dict[str, Any]:
 
 
 def show(documents: Sequence[Document], as_json: bool) -> None:
-    """Print documents, as a table or a JSON object a line."""
+    """Prints documents, as a table or a JSON object a line."""
     if as_json:
         for document in documents:
             click.echo(json.dumps(as_plain(document), ensure_ascii=False))

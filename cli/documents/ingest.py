@@ -80,7 +80,7 @@ def ingest(
 
 
 async def follow(mesh: Mesh, intake: IngestionRun, as_json: bool = False) -> int:
-    """Run an intake with its progress shown; answers the exit status."""
+    """Runs an intake with its progress shown; answers the exit status."""
     out, start_s = console(), time.monotonic()
     async with mesh:
         with view_of(out, intake.items, as_json) as view:

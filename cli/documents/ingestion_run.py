@@ -93,7 +93,7 @@ class IngestionRun:
         return [item for item in self.items if item.faulty]
 
     async def run(self, mesh: Mesh) -> None:
-        """Send everything. A stream that breaks is opened anew for what hadn't come to its end, a few times.
+        """Sends everything. A stream that breaks is opened anew for what hadn't come to its end, a few times.
 
         Raises:
             CiteMeshError: the mesh refuses the whole stream, or stays away.

@@ -34,7 +34,7 @@ class Totals:
         self._ended: set[int] = set()
 
     def take(self, item: Item) -> None:
-        """Count what changed of an item. Chunks count once they are kept: a table's row by row."""
+        """Counts what changed of an item. Chunks count once they are kept: a table's row by row."""
         if item.state == "committed" or (item.rows and item.state not in ENDS):
             self.chunks += item.chunks - self._counted.get(id(item), 0)
             self._counted[id(item)] = item.chunks
@@ -85,7 +85,7 @@ class JsonLines(_Plain):
     """Every change of a file as one JSON object a line."""
 
     def update(self, item: Item) -> None:
-        """Write it."""
+        """Writes it."""
         click.echo(json.dumps(item_json(item), ensure_ascii=False))
 
 
@@ -96,7 +96,7 @@ class Lines(_Plain):
         self._out = out
 
     def update(self, item: Item) -> None:
-        """Print it once the file is done."""
+        """Prints it once the file is done."""
         if item.state in ENDS:
             self._out.print(printable(f"{item.state} {item.found.uri} ({outcome(item)})"))
             for notice in item.notices:
@@ -131,7 +131,7 @@ class Bars:
             )
 
     def update(self, item: Item) -> None:
-        """Show an item's new state."""
+        """Shows an item's new state."""
         self._totals.take(item)
         if item.state in ENDS:
             self._end(item)
@@ -192,7 +192,7 @@ def outcome(item: Item) -> str:
 
 
 def summarise(out: Console, items: Sequence[Item], seconds: float) -> None:
-    """Print what became of all of them, and what can be done about those that failed."""
+    """Prints what became of all of them, and what can be done about those that failed."""
     committed = [item for item in items if item.state == "committed"]
     unchanged = sum(item.state == "unchanged" for item in items)
     failed = sum(item.state == "failed" for item in items)

@@ -37,7 +37,7 @@ class Journal:
             return ()
 
     def write(self, uris: Iterable[str]) -> None:
-        """Keep the uris in place of those before. Raises PreconditionFailed where the file can't be written."""
+        """Keeps the uris in place of those before. Raises PreconditionFailed where the file can't be written."""
         text = json.dumps({"version": _VERSION, "watch": self._watch, "files": sorted(uris)}, ensure_ascii=False)
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)

@@ -88,7 +88,7 @@ class Watch:
         return FolderDifference(tuple(now.values()), gone_from(sorted(self._left), now))
 
     async def _follow(self, roots: Roots, changed: Changed) -> None:
-        """Pass changes on until a folder itself is away."""
+        """Passes changes on until a folder itself is away."""
         blind = ""
         while True:
             await self._until_worth_a_look(roots, changed, POLL_S if blind else RESCAN_S)
@@ -121,14 +121,14 @@ class Watch:
         await self._pass_on(ready)
 
     async def _until_back(self, roots: Roots) -> None:
-        """Wait for a folder that is away: a disk that was taken out deletes nothing."""
+        """Waits for a folder that is away: a disk that was taken out deletes nothing."""
         self.view.folder_away(roots.away())
         while roots.away():  # noqa: ASYNC110 - what others do is polled
             await asyncio.sleep(POLL_S)
         self.view.folder_back()
 
     async def _pass_on(self, changes: FolderDifference) -> None:
-        """Take in and delete; where the mesh is away, go on when it is back."""
+        """Ingests and deletes; where the mesh is away, goes on when it is back."""
         if not changes:
             return
         intake = IngestionRun.of([entry.found for entry in changes.changed], self.options.collection, replace=True)
@@ -153,7 +153,7 @@ class Watch:
             await intake.attempt(mesh)
 
     async def _delete(self, mesh: Mesh, uris: list[str]) -> None:
-        """Delete the documents of files that are gone, and strike them off."""
+        """Deletes the documents of files that are gone, and strikes them off."""
         while uris:
             portion = uris[:MOST_DELETED]
             await mesh.documents.delete([path_id(uri) for uri in portion], self.options.collection)

@@ -120,7 +120,7 @@ class TextWatchView:
             summarise(self._out, items, time.monotonic() - self._started)
 
     def watching(self, files: int) -> None:
-        """Say so."""
+        """Says so."""
         self._out.print(Text(f"Watching {count(files, 'file')}; Ctrl-C ends it.", style="bold"))
 
     def deleted(self, uris: Sequence[str]) -> None:

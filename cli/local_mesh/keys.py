@@ -66,7 +66,7 @@ class Keyring:
             raise PreconditionFailed("KEYS_UNREADABLE", f"{self.config_file}: {error.strerror}", remedy) from None
 
     def save(self, config: IdentityConfig) -> None:
-        """Replace the configuration. Raises InvalidInput where the policy would refuse it."""
+        """Replaces the configuration. Raises InvalidInput where the policy would refuse it."""
         self._write(self.config_file, identity.dump(config))
 
     def add(
@@ -85,7 +85,7 @@ class Keyring:
         return text, config
 
     def remove(self, key_id: str) -> IdentityConfig:
-        """Take a key out.
+        """Takes a key out.
 
         Raises:
             NotFound: there is no such key.
@@ -104,7 +104,7 @@ class Keyring:
         return config
 
     def ensure(self, topology: Topology) -> IdentityConfig:
-        """Make what is missing of the default key and the services' keys, and bring up to date what they may call."""
+        """Makes what is missing of the default key and the services' keys, and brings up to date what they may call."""
         with self._changing():
             config = self._ensure_one(self.load(), self.default_file, DEFAULT_SUBJECT, user_methods(topology), False)
             for service in topology.services:
@@ -129,7 +129,7 @@ class Keyring:
     def _ensure_one(
         self, config: IdentityConfig, file: Path, subject: str, methods: Sequence[str], delegate: bool
     ) -> IdentityConfig:
-        """Keep the key whose text lies in the file, brought up to date; make one where it is gone."""
+        """Keeps the key whose text lies in the file, brought up to date; makes one where it is gone."""
         existing = next((key for key in config.keys if key.subject == subject and _holds(file, key)), None)
         if existing:
             updated = replace(existing, methods=tuple(methods), delegate=delegate)

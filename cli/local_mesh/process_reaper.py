@@ -11,7 +11,7 @@ import sys
 
 
 def main() -> None:
-    """Read until the pipe ends, then kill what is left."""
+    """Reads until the pipe ends, then kills what is left."""
     # A terminal's Ctrl-C or hang-up is for the supervisor to answer.
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, signal.SIG_IGN)

@@ -16,7 +16,7 @@ MAX_LOG_BYTES = 32 << 20
 
 
 async def spawn(command: Sequence[str], env: Mapping[str, str], log: Path) -> asyncio.subprocess.Process:
-    """Start a program as leader of its own group, with its output appended to the log.
+    """Starts a program as leader of its own group, with its output appended to the log.
 
     Raises:
         OSError: the program isn't there, or the log can't be written.
@@ -59,7 +59,7 @@ def describe_exit(code: int) -> str:
 
 
 def bound_log(path: Path) -> None:
-    """Copy aside and truncate: the program keeps its file open, in append mode."""
+    """Copies aside and truncates: the program keeps its file open, in append mode."""
     with contextlib.suppress(OSError):
         if path.stat().st_size > MAX_LOG_BYTES:
             shutil.copyfile(path, path.with_name(path.name + ".1"))

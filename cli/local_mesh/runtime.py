@@ -43,7 +43,7 @@ def write_note(state_dir: Path, running: Running) -> None:
 
 
 def remove_note(state_dir: Path) -> None:
-    """Take the note away; none there is no error."""
+    """Takes the note away; none there is no error."""
     note_path(state_dir).unlink(missing_ok=True)
 
 

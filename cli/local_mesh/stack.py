@@ -87,7 +87,7 @@ class Stack:
         return Mesh(self.targets, self.key, timeout_s, self.layout.shards())
 
     async def start(self) -> None:
-        """Prepare and launch everything, without waiting for health.
+        """Prepares and launches everything, without waiting for health.
 
         Raises:
             PreconditionFailed: a port is taken, another mesh has the directory, no Envoy.
@@ -100,7 +100,7 @@ class Stack:
         write_note(self.options.state_dir, self._note())
 
     async def wait_ready(self, timeout_s: float | None = None) -> None:
-        """Wait until every program is healthy and every sidecar sees its app.
+        """Waits until every program is healthy and every sidecar sees its app.
 
         Raises:
             PreconditionFailed: a program ends again and again; its log's last lines are in the text.
@@ -130,7 +130,7 @@ class Stack:
         )
 
     async def wait_restarted(self, program: str, old_pid: int, timeout_s: float = 60.0) -> None:
-        """Wait until what `kill` killed runs anew, and the whole mesh is ready again. Raises as `wait_ready`."""
+        """Waits until what `kill` killed runs anew, and the whole mesh is ready again. Raises as `wait_ready`."""
         try:
             async with asyncio.timeout(timeout_s):
                 while self.status[program].pid in (0, old_pid):  # noqa: ASYNC110 - what others do is polled
@@ -148,7 +148,7 @@ class Stack:
         self._supervisor.kill_all()
 
     async def stop(self) -> None:
-        """Stop accepting calls, let those in flight end, stop everything."""
+        """Stops accepting calls, lets those in flight end, then stops everything."""
         if self.started:
             remove_note(self.options.state_dir)
         if self.started and self.options.mesh:

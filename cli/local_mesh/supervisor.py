@@ -72,7 +72,7 @@ class Supervisor:
         self.status = {program.name: Status() for program in programs}
 
     def start(self) -> None:
-        """Start all programs, in parallel but for their `after`; returns at once."""
+        """Starts all programs, in parallel but for their `after`; returns at once."""
         # Isolated and without site packages: it must start fast and depend on nothing.
         command = [sys.executable, "-I", "-S", process_reaper.__file__]
         self._undertaker = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)

@@ -107,7 +107,7 @@ def ports(layout: Layout) -> Check:
 
 
 def disk(directory: Path, contents: str) -> Check:
-    """Free space where a directory is, or will be."""
+    """Frees space where a directory is, or will be."""
     path = directory.expanduser().absolute()
     place = next(folder for folder in (path, *path.parents) if folder.exists())
     if not os.access(place, os.W_OK):

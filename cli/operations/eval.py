@@ -117,7 +117,7 @@ class _Output:
 
 
 def show(evaluation: EvaluationRecord, differences: Mapping[str, Difference]) -> None:
-    """Print the figures of a run, and what differs from the run before."""
+    """Prints the figures of a run, and what differs from the run before."""
     table = Table("measure", "mean", "95 %", "questions", *(["difference", "p"] if differences else []), box=None)
     for name, figure in evaluation.figures().items():
         row = [name, f"{figure.mean:.3f}", f"{figure.low:.3f} to {figure.high:.3f}", str(figure.questions)]

@@ -24,7 +24,7 @@ def missing(references: Iterable[str], models_dir: Path) -> list[str]:
 
 
 def prepare_all(references: Iterable[str], models_dir: Path, out: Console) -> None:
-    """Make what isn't ready.
+    """Makes what isn't ready.
 
     Raises:
         PreconditionFailed: a package is missing or the disk is full.

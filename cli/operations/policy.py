@@ -123,7 +123,7 @@ def remove(key_id: str, state_dir: Path | None, as_json: bool) -> int:
 
 
 def push_live(state_dir: Path, config: IdentityConfig, wasm: Path | None = None) -> PushReport:
-    """Push a configuration, and code where named, to the mesh that runs in a state directory.
+    """Pushes a configuration, and code where named, to the mesh that runs in a state directory.
 
     Raises:
         PreconditionFailed: none runs there, or it runs without sidecars.

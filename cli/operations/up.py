@@ -59,7 +59,7 @@ def up(mesh: bool, port_base: int | None, fake: bool, ingest: bool, state_dir: P
 
 
 def _get_ready(options: StackOptions, settings: CliSettings) -> None:
-    """Look for what would fail later with a worse message, and prepare models."""
+    """Looks for what would fail later with a worse message, and prepare models."""
     looked = [checks.python(), checks.disk(settings.state_dir, "state"), checks.full_text_search()]
     if options.mesh:
         looked += [checks.envoy(), checks.policy(Layout(options))]
@@ -105,14 +105,14 @@ async def _start(stack: Stack, view: View) -> None:
 
 
 async def _watch(stack: Stack, view: View, stop: asyncio.Event) -> None:
-    """Tell what changes until it is time to stop."""
+    """Tells what changes until it is time to stop."""
     while not stop.is_set():
         view.update(stack)
         await _unless(stop, asyncio.sleep(_LOOK_S))
 
 
 async def _fill(stack: Stack, view: View) -> None:
-    """Take in the sample corpus when nothing is stored yet. A failure is told, and the mesh stays up."""
+    """Takes in the sample corpus when nothing is stored yet. A failure is told, and the mesh stays up."""
     try:
         async with stack.client() as mesh:
             try:

@@ -28,7 +28,7 @@ class View(Protocol):
         """The programs were started."""
 
     def update(self, stack: Stack) -> None:
-        """Look at the programs' states again."""
+        """Looks at the programs' states again."""
 
     def say(self, event: str, text: str, **facts: Any) -> None:
         """Something happened: its name, a sentence for people, and facts for machines."""
@@ -64,19 +64,19 @@ class JsonView:
         """The states tell it."""
 
     def update(self, stack: Stack) -> None:
-        """Tell changed states."""
+        """Tells changed states."""
         for name, status in self._changes.of(stack.status):
             facts = {"program": name, "state": status.state, "pid": status.pid, "restarts": status.restarts}
             self.say("state", "", **facts, last_exit=status.last_exit)
 
     def say(self, event: str, text: str, **facts: Any) -> None:
-        """Tell an event."""
+        """Tells an event."""
         line = {"event": event, **({"text": text} if text else {}), **facts}
         sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
         sys.stdout.flush()
 
     def ready(self, stack: Stack) -> None:
-        """Tell where the mesh answers."""
+        """Tells where the mesh answers."""
         key_file = str(stack.layout.keyring.default_file)
         self.say("ready", "", targets=stack.targets, rest=stack.rest_url, key_file=key_file, pids=stack.pids())
 
@@ -104,18 +104,18 @@ class LineView:
                 self._tell(name, status)
 
     def begin(self, stack: Stack) -> None:
-        """Show the table, where there is a terminal to show it on."""
+        """Shows the table, where there is a terminal to show it on."""
         if self._out.is_terminal:
             self._live = Live(status_table(stack, 0.0), console=self._out, auto_refresh=False)
             self._live.start()
 
     def say(self, event: str, text: str, **facts: Any) -> None:
-        """Print the sentence."""
+        """Prints the sentence."""
         if text:
             self._out.print(text)
 
     def ready(self, stack: Stack) -> None:
-        """Print where and how to ask; with the key on a terminal alone, where nobody keeps what is printed."""
+        """Prints where and how to ask; with the key on a terminal alone, where nobody keeps what is printed."""
         self._out.print(how_to_ask(stack, secrets=self._out.is_terminal))
 
     def close(self) -> None:

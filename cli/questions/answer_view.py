@@ -51,7 +51,7 @@ class AnswerWriter(Protocol):
     """What takes an answer's events."""
 
     def write(self, event: AskEvent) -> None:
-        """Take the next event."""
+        """Takes the next event."""
 
     def close(self) -> None:
         """Nothing more comes, because the answer is whole or has failed."""
@@ -64,7 +64,7 @@ class JsonWriter:
         self._write = write
 
     def write(self, event: AskEvent) -> None:
-        """Write the event's line."""
+        """Writes the event's line."""
         self._write(json.dumps(as_json(event), ensure_ascii=False, default=datetime.isoformat) + "\n")
 
     def close(self) -> None:
@@ -93,14 +93,14 @@ class TextWriter:
             self._wait.start()
 
     def close(self) -> None:
-        """Take the spinner away, and end a line that was broken off."""
+        """Takes the spinner away, and end a line that was broken off."""
         self._wait.stop()
         if self._last and not self._ended:
             self._flow.end()
             self._console.print()
 
     def write(self, event: AskEvent) -> None:
-        """Show the event."""
+        """Shows the event."""
         match event:
             case PlanEvent() if len(event.hops) > 1:
                 self._wait.update(Text(printable("searching for " + "; ".join(event.hops))))

@@ -124,7 +124,7 @@ async def _of_retrieval(mesh: Mesh, request: Search, as_json: bool) -> int:
 
 
 def show(sources: Sequence[Source]) -> None:
-    """Print the gateway's passages, best first."""
+    """Prints the gateway's passages, best first."""
     out = console()
     for source in sources:
         line = source_line(source)
@@ -136,7 +136,7 @@ def show(sources: Sequence[Source]) -> None:
 
 
 def show_passages(answer: SearchAnswer) -> None:
-    """Print retrieval's passages, best first, with the parts of each score and what was folded into it."""
+    """Prints retrieval's passages, best first, with the parts of each score and what was folded into it."""
     out = console()
     for notice in answer.notices:
         out.print(Text(printable(notice), style="yellow"))

@@ -115,7 +115,7 @@ def delete(
 
 
 def show(collections: Sequence[Collection], as_json: bool) -> None:
-    """Print collections, as a table or a JSON object a line."""
+    """Prints collections, as a table or a JSON object a line."""
     if as_json:
         for info in collections:
             click.echo(json.dumps(asdict(info), ensure_ascii=False))

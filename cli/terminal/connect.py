@@ -68,7 +68,7 @@ def reporting(command: Callable[..., int | None]) -> Callable[..., None]:
 
 
 def run(work: Coroutine[Any, Any, int | None]) -> int:
-    """Run a command's asynchronous part; Ctrl-C cancels it, and with it its calls."""
+    """Runs a command's asynchronous part; Ctrl-C cancels it, and with it its calls."""
     return asyncio.run(work) or 0
 
 

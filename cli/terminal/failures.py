@@ -66,7 +66,7 @@ def as_json(error: errors.CiteMeshError) -> dict[str, Any]:
 
 
 def report(error: errors.CiteMeshError, as_events: bool = False) -> int:
-    """Tell the user, on standard error, or as an event on standard output; answers the exit status."""
+    """Tells the user, on standard error, or as an event on standard output; answers the exit status."""
     if as_events:
         print(json.dumps(as_json(error), ensure_ascii=False), flush=True)
         return exit_status(error)

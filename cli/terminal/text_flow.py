@@ -24,7 +24,7 @@ class TextFlow:
         self._ready: list[str] = []
 
     def text(self, text: str) -> None:
-        """Write more text."""
+        """Writes more text."""
         if not self._width:
             self._ready.append(text)
         else:
@@ -33,7 +33,7 @@ class TextFlow:
         self._print()
 
     def mark(self, mark: str, style: str) -> None:
-        """Write a mark behind the text."""
+        """Writes a mark behind the text."""
         self._end_word()
         self._print()
         self._word = mark
@@ -41,7 +41,7 @@ class TextFlow:
         self._print(style)
 
     def end(self) -> None:
-        """Write what waits."""
+        """Writes what waits."""
         self._end_word()
         self._print()
 

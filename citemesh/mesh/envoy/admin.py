@@ -55,7 +55,7 @@ class Admin:
         return {entry["name"]: any(map(_healthy, entry.get("host_statuses", []))) for entry in statuses}
 
     def drain(self) -> None:
-        """Stop taking connections; calls in flight go on."""
+        """Stops taking connections; calls in flight go on."""
         self._call("POST", "/drain_listeners?graceful")
 
     def reopen_logs(self) -> None:

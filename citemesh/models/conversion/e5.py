@@ -112,7 +112,7 @@ class Contents:
 
 
 def read(path: Path) -> Contents:
-    """Take the file apart; DataLoss when it isn't one, or its head is cut short."""
+    """Takes the file apart; DataLoss when it isn't one, or its head is cut short."""
     reader = _Reader(path.read_bytes())
     if reader.take(4) != _MAGIC:
         raise _damaged(path, f"does not begin with {_MAGIC!r}")
@@ -143,7 +143,7 @@ def _vocabulary(reader: _Reader) -> Vocabulary:
 
 
 def _tensor_offsets(reader: _Reader) -> dict[str, int]:
-    """Read the directory: name length, name, type byte, u32 count, u64 offset from the file's start, u64 length."""
+    """Reads the directory: name length, name, type byte, u32 count, u64 offset from the file's start, u64 length."""
     offsets = {}
     for _ in range(reader.field("i")):
         name = reader.take(reader.field("H")).decode("ascii")
@@ -153,7 +153,7 @@ def _tensor_offsets(reader: _Reader) -> dict[str, int]:
 
 
 def state_of(contents: Contents) -> dict[str, Floats]:
-    """Return the weights under transformers' BertModel names, float32."""
+    """Returns the weights under transformers' BertModel names, float32."""
     state = _embeddings(contents.shape, contents.tensors)
     for layer in range(contents.shape.layers):
         state |= _layer(layer, contents.shape, contents.tensors)
@@ -187,7 +187,7 @@ def _layer(layer: int, shape: Shape, tensors: _Tensors) -> dict[str, Floats]:
 
 
 def config_of(shape: Shape, vocabulary: Vocabulary) -> dict[str, Any]:
-    """Return config.json's content. The published model is a BertModel too, with XLM-RoBERTa's vocabulary."""
+    """Returns config.json's content. The published model is a BertModel too, with XLM-RoBERTa's vocabulary."""
     return {
         "architectures": ["BertModel"],
         "model_type": "bert",
@@ -206,7 +206,7 @@ def config_of(shape: Shape, vocabulary: Vocabulary) -> dict[str, Any]:
 
 
 def convert(source: Path, directory: Path, progress: Progress) -> None:
-    """Write weights, configuration and tokenizer of `source` into `directory`; takes about 1 GB of memory."""
+    """Writes weights, configuration and tokenizer of `source` into `directory`; takes about 1 GB of memory."""
     from safetensors.numpy import save_file
 
     progress("reading the 4-bit file", 0.0)

@@ -31,7 +31,7 @@ class Vocabulary:
 
 
 def build_tokenizer(vocabulary: Vocabulary) -> Tokenizer:
-    """Build the fast tokenizer; it neither truncates nor pads."""
+    """Builds the fast tokenizer; it neither truncates nor pads."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
     scored = list(zip(vocabulary.pieces, vocabulary.scores, strict=True))
@@ -62,7 +62,7 @@ def _normalizer() -> normalizers.Normalizer:
 
 
 def _frame(vocabulary: Vocabulary) -> processors.PostProcessor:
-    """Put <s> … </s> around a text, and </s></s> between the two of a pair, as XLM-RoBERTa does."""
+    """Puts <s> … </s> around a text, and </s></s> between the two of a pair, as XLM-RoBERTa does."""
     from tokenizers import processors
 
     begin, end = vocabulary.pieces[vocabulary.begin], vocabulary.pieces[vocabulary.end]

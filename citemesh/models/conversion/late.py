@@ -38,7 +38,7 @@ Floats = NDArray[np.float32]
 
 
 def write_projection(directory: Path, facts: Facts, progress: Progress) -> None:
-    """Compute the projection of the model in `directory` and save it there.
+    """Computes the projection of the model in `directory` and saves it there.
 
     The file is float32 [hidden, min(128, hidden)] with orthonormal columns. Needs torch and transformers.
     """
@@ -47,14 +47,14 @@ def write_projection(directory: Path, facts: Facts, progress: Progress) -> None:
 
 
 def sample_texts(facts: Facts) -> list[str]:
-    """Return the sample's lines, each in both roles when the model tells queries and passages apart."""
+    """Returns the sample's lines, each in both roles when the model tells queries and passages apart."""
     text = resources.files(__package__).joinpath("late_sample.txt").read_text(encoding="utf-8")
     prefixes = sorted({facts.query_prefix, facts.passage_prefix})
     return [prefix + line for prefix in prefixes for line in text.splitlines()]
 
 
 def token_vectors(directory: Path, texts: list[str], max_tokens: int, progress: Progress) -> Floats:
-    """Return the unit vectors of all tokens of `texts`, float32 [tokens, hidden], one text at a time, on the CPU."""
+    """Returns the unit vectors of all tokens of `texts`, float32 [tokens, hidden], one text at a time, on the CPU."""
     import torch
     from tokenizers import Tokenizer
     from transformers import AutoModel
@@ -74,7 +74,7 @@ def token_vectors(directory: Path, texts: list[str], max_tokens: int, progress: 
 
 
 def projection_of(vectors: Floats) -> Floats:
-    """Return the leading principal directions of `vectors` [n, hidden], float32 [hidden, min(128, hidden)].
+    """Returns the leading principal directions of `vectors` [n, hidden], float32 [hidden, min(128, hidden)].
 
     The sign of a direction is free; its largest entry is made positive so that equal input gives equal output.
     """

@@ -16,7 +16,7 @@ _FILES = ("config.json", "tokenizer_config.json", "special_tokens_map.json", "vo
 
 
 def convert(weights: Path, directory: Path, progress: Progress) -> None:
-    """Copy the model around `weights` into `directory`."""
+    """Copies the model around `weights` into `directory`."""
     source = weights.parent
     progress("copying tokenizer", 0.0)
     for name in _FILES:

@@ -56,7 +56,7 @@ def _save_tokenizer(gguf: Path, directory: Path) -> None:
 
 
 def _drop(path: Path, *keys: str) -> None:
-    """Remove `keys`, which describe how the file was loaded, from a JSON object file."""
+    """Removes `keys`, which describe how the file was loaded, from a JSON object file."""
     content = json.loads(path.read_text(encoding="utf-8"))
     remaining = {key: value for key, value in content.items() if key not in keys}
     path.write_text(json.dumps(remaining, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -16,7 +16,7 @@ _HEADER_LIMIT = 100_000_000  # the format's own
 
 
 def check_safetensors(path: Path) -> None:
-    """Raise PreconditionFailed when `path` isn't a whole safetensors file."""
+    """Raises PreconditionFailed when `path` isn't a whole safetensors file."""
     try:
         with path.open("rb") as stream:
             expected = _expected_bytes(stream)

@@ -24,7 +24,7 @@ _OWN_BYTES = 1_000_000  # manifest and projection; the rest is links
 
 
 def directory_recipe(path: Path) -> Recipe:
-    """Return the recipe that links the model in `path`, an absolute path."""
+    """Returns the recipe that links the model in `path`, an absolute path."""
     name = _model_name(path)
     place = hashlib.sha256(str(path).encode()).hexdigest()[:12]
 
@@ -40,7 +40,7 @@ def _model_name(path: Path) -> str:
 
 
 def link_model(path: Path, directory: Path, name: str, source: str) -> Made:
-    """Check the model in `path` and link its files into `directory`.
+    """Checks the model in `path` and links its files into `directory`.
 
     Raises NotFound when `path` is no directory, PreconditionFailed when it is no model that can be used.
     """

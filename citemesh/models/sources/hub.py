@@ -15,7 +15,7 @@ _RETRY_AFTER_S = 60.0
 
 
 def hub_recipe(repository: str, revision: str) -> Recipe:
-    """Return the recipe that fetches `repository` (owner/name) at `revision`, empty for the default branch.
+    """Returns the recipe that fetches `repository` (owner/name) at `revision`, empty for the default branch.
 
     The files stay in the hub library's own cache and are linked. Once prepared, the hub is not asked again: pin another
     revision, or remove the prepared directory, to move on.
@@ -31,7 +31,7 @@ def hub_recipe(repository: str, revision: str) -> Recipe:
 
 
 def _snapshot(repository: str, revision: str) -> Path:
-    """Download what is missing and return the snapshot's directory, whose name is the commit."""
+    """Downloads what is missing and returns the snapshot's directory, whose name is the commit."""
     from huggingface_hub import errors, snapshot_download
 
     try:

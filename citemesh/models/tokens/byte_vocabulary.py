@@ -15,12 +15,12 @@ DIGEST = hashlib.sha256(f"citemesh byte vocabulary 1 {CONTROL}".encode()).hexdig
 
 
 def encode(text: str) -> list[int]:
-    """Return the bytes of a text as ids."""
+    """Returns the bytes of a text as ids."""
     return list(text.encode("utf-8"))
 
 
 def decode(ids: Iterable[int], skip_special_tokens: bool = True) -> str:
-    """Return the text of ids below SIZE; bytes that make no whole character become U+FFFD."""
+    """Returns the text of ids below SIZE; bytes that make no whole character become U+FFFD."""
     parts = bytearray()
     for token in ids:
         if token < 256:

@@ -13,7 +13,7 @@ PER_CALL = ("truncation", "padding")
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object; one that isn't there is empty.
+    """Reads a JSON object; one that isn't there is empty.
 
     Raises:
         PreconditionFailed: the file isn't a JSON object.
@@ -30,14 +30,14 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def broken(path: Path, fault: str) -> PreconditionFailed:
-    """Return the error for a model file that can't be read."""
+    """Returns the error for a model file that can't be read."""
     return PreconditionFailed(
         "MODEL_BROKEN", f"{path.name} in {path.parent} can't be read: {fault}", "prepare the model again"
     )
 
 
 def chat_template(directory: Path) -> str | None:
-    """Return the chat template of a prepared model, from chat_template.jinja or tokenizer_config.json.
+    """Returns the chat template of a prepared model, from chat_template.jinja or tokenizer_config.json.
 
     A configuration with several named templates gives its ``default`` one. None where there is none.
     """
@@ -52,7 +52,7 @@ def chat_template(directory: Path) -> str | None:
 
 
 def definition(directory: Path) -> dict[str, Any]:
-    """Return a prepared model's tokenizer.json.
+    """Returns a prepared model's tokenizer.json.
 
     Raises:
         PreconditionFailed: the directory holds no readable tokenizer.json.
@@ -64,12 +64,12 @@ def definition(directory: Path) -> dict[str, Any]:
 
 
 def tokenizer_digest(directory: Path) -> str:
-    """Return the digest of a prepared model's tokenizer and chat template; see digest_of. Raises as definition."""
+    """Returns the digest of a prepared model's tokenizer and chat template; see digest_of. Raises as definition."""
     return digest_of(definition(directory), chat_template(directory))
 
 
 def digest_of(tokenizer: Mapping[str, Any], template: str | None) -> str:
-    """Return the SHA-256 of a tokenizer's definition and chat template, in 64 lowercase hex digits.
+    """Returns the SHA-256 of a tokenizer's definition and chat template, in 64 lowercase hex digits.
 
     The definition is taken as canonical JSON (sorted keys, no spaces) without what every call sets for itself, so that
     only what changes ids or prompts changes the digest.

@@ -28,12 +28,12 @@ def literal_tokenizer(directory: Path) -> Tokenizer:
 
 
 def control_tokens(defined: Mapping[str, Any]) -> dict[str, int]:
-    """Return a definition's control tokens and their ids."""
+    """Returns a definition's control tokens and their ids."""
     return {token["content"]: token["id"] for token in defined.get("added_tokens") or () if token.get("special")}
 
 
 def unknown_id(defined: Mapping[str, Any]) -> int | None:
-    """Return the id of the token that stands for what the vocabulary lacks; None where it lacks nothing."""
+    """Returns the id of the token that stands for what the vocabulary lacks; None where it lacks nothing."""
     model = defined["model"]
     if model.get("type") == "Unigram":
         return None if model.get("byte_fallback") else model.get("unk_id")
@@ -75,7 +75,7 @@ def literal(directory: Path, defined: Mapping[str, Any], hidden: Mapping[str, st
 
 
 def frame(tokenizer: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the ids of the tokens that the model wants before and after a text."""
+    """Returns the ids of the tokens that the model wants before and after a text."""
     framed = tokenizer.encode_batch(["a"], add_special_tokens=True)[0]
     own_places = [index for index, special in enumerate(framed.special_tokens_mask) if not special]
     return (tuple(framed.ids[: own_places[0]]), tuple(framed.ids[own_places[-1] + 1 :])) if own_places else ((), ())

@@ -17,7 +17,7 @@ def domain(uri: str) -> str:
 
 
 def suffix(name: str) -> str:
-    """End of "." and every host of a domain: ".example.org" for "Example.org"."""
+    """Ends of "." and every host of a domain: ".example.org" for "Example.org"."""
     return "." + name.lower().strip(".")
 
 
