@@ -72,9 +72,9 @@ def assemble(settings: GatewaySettings, service_names: Upstreams, mesh: Neighbou
     answering = Answering(flow_of(settings, service_names, thread_store), admission_of(settings), settings.timeout_s)
     jobs = JobStore(settings.threads_directory)
     later = Runner(jobs, Later(answering).answer, lambda error: problem(error).text)
-    ways = rest.Ways(answering, mesh.documents, mesh.collections, mesh.retrieval, thread_store, mesh, later)
+    backends = rest.ApiBackends(answering, mesh.documents, mesh.collections, mesh.retrieval, thread_store, mesh, later)
     bounds = HttpBounds(settings.http_max_body_kib << 10, settings.http_max_upload_mib << 20, settings.http_idle_s)
-    app = rest.build(ways, bounds, settings.http_origins)
+    app = rest.build(backends, bounds, settings.http_origins)
     http = HttpServer(app, settings.http_socket, settings.drain_s)
     stack = AsyncExitStack()
 

@@ -115,12 +115,12 @@ def _cell(note: str) -> str:
 
 def openapi() -> dict[str, Any]:
     """The gateway's own description of its HTTP APIs; no endpoint is called."""
-    from gateway.rest.app import Ways, endpoints
+    from gateway.rest.app import ApiBackends, endpoints
     from gateway.rest.core.endpoint import HttpBounds
     from gateway.rest.openapi import described
 
-    ways = Ways(*[cast("Any", None)] * len(Ways.__dataclass_fields__))
-    return described(endpoints(ways, HttpBounds(1, 1, 1)))
+    backends = ApiBackends(*[cast("Any", None)] * len(ApiBackends.__dataclass_fields__))
+    return described(endpoints(backends, HttpBounds(1, 1, 1)))
 
 
 def rest_page(description: dict[str, Any]) -> str:

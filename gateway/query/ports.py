@@ -1,4 +1,4 @@
-"""What the flow needs of the other services, as small protocols; the client service's classes satisfy them."""
+"""What the flow needs of the other services, as small protocols, which their clients satisfy; and whose an error is."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +18,9 @@ from citemesh.client.types import (
     Support,
     TokenizerInfo,
 )
+from citemesh.errors import CiteMeshError, DataLoss, DeadlineExceeded, PreconditionFailed, Retryable
+
+_SERVICE_ERRORS = (Retryable, DeadlineExceeded, PreconditionFailed, DataLoss)
 
 
 class TokenizerPort(Protocol):
@@ -92,3 +95,11 @@ class Upstreams:
     retrieval: RetrievalPort
     generation: GenerationPort
     reranker: RerankerPort
+
+
+def is_service_error(error: CiteMeshError) -> bool:
+    """Whether a service failed, which an answer can survive; the others are the question's, and its caller must hear.
+
+    The root of the tree alone stands for a service's unexpected error.
+    """
+    return type(error) is CiteMeshError or isinstance(error, _SERVICE_ERRORS)

@@ -57,7 +57,7 @@ class Api(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class ApiBackends:
     """What the APIs are built on."""
 
     answering: Asking
@@ -69,14 +69,14 @@ class Ways:
     jobs: Runner
 
 
-def build(ways: Ways, bounds: HttpBounds, origins: Sequence[str] = ()) -> Starlette:
+def build(backends: ApiBackends, bounds: HttpBounds, origins: Sequence[str] = ()) -> Starlette:
     """The application.
 
     Args:
         origins: web origins whose pages may call it; none by default.
     """
-    declared = endpoints(ways, bounds)
-    health = HealthApi(ways.probe)
+    declared = endpoints(backends, bounds)
+    health = HealthApi(backends.probe)
     shapes = Shapes(declared)
     handlers = {
         CiteMeshError: shapes.on_error,
@@ -100,21 +100,21 @@ def build(ways: Ways, bounds: HttpBounds, origins: Sequence[str] = ()) -> Starle
     return Starlette(routes=[*routes(declared), *health_routes], exception_handlers=handlers, middleware=middleware)  # type: ignore[arg-type]  # handlers by class
 
 
-def endpoints(ways: Ways, bounds: HttpBounds) -> list[Endpoint]:
+def endpoints(backends: ApiBackends, bounds: HttpBounds) -> list[Endpoint]:
     """All endpoints but those of health."""
     apis: list[Api] = [
-        NativeApi(ways.answering, bounds),
-        DocumentsApi(ways.documents, bounds),
-        CollectionsApi(ways.collections, bounds),
-        ThreadsApi(ways.threads),
-        PerplexityApi(ways.answering, bounds),
-        PerplexityAsyncApi(ways.jobs, bounds),
-        PerplexitySearchApi(ways.answering, bounds),
-        ResponsesApi(ways.answering, bounds),
-        OpenAiApi(ways.answering, bounds),
-        OllamaApi(ways.answering, bounds),
-        OpenAIEmbeddingsApi(ways.embedder, bounds),
-        OllamaEmbeddingsApi(ways.embedder, bounds),
+        NativeApi(backends.answering, bounds),
+        DocumentsApi(backends.documents, bounds),
+        CollectionsApi(backends.collections, bounds),
+        ThreadsApi(backends.threads),
+        PerplexityApi(backends.answering, bounds),
+        PerplexityAsyncApi(backends.jobs, bounds),
+        PerplexitySearchApi(backends.answering, bounds),
+        ResponsesApi(backends.answering, bounds),
+        OpenAiApi(backends.answering, bounds),
+        OllamaApi(backends.answering, bounds),
+        OpenAIEmbeddingsApi(backends.embedder, bounds),
+        OllamaEmbeddingsApi(backends.embedder, bounds),
         WebPage(),
     ]
     declared = [endpoint for api in apis for endpoint in api.endpoints()]

@@ -8,8 +8,7 @@ from typing import Protocol
 
 from citemesh.client.types import Passage, Search, SearchAnswer, SearchFilter
 from citemesh.errors import CiteMeshError, NotSupported, PermissionDenied
-from gateway.query.faults import is_services
-from gateway.query.ports import RetrievalPort
+from gateway.query.ports import RetrievalPort, is_service_error
 
 log = logging.getLogger(__name__)
 DOWN = "The web was not searched: its search engine is not available."
@@ -47,7 +46,7 @@ class WithWeb:
         try:
             passages = await self._web.search(search.query, search.filter, search.top_k)
         except CiteMeshError as error:
-            if not is_services(error):
+            if not is_service_error(error):
                 raise
             log.warning("the web can't be searched: %s", error)
             return SearchAnswer((), next(self._changes), (DOWN,))

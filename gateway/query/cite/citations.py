@@ -16,7 +16,7 @@ from citemesh.errors import CiteMeshError
 from citemesh.text.sentences import Sentence
 from gateway.query.answers.transcript import Transcript
 from gateway.query.cite.clauses import clauses
-from gateway.query.cite.contradiction import contrary
+from gateway.query.cite.contradiction import contradicts
 from gateway.query.pack.token_vectors import SourceVectors, bounded
 from gateway.query.ports import RerankerPort
 from gateway.query.telemetry import tracer
@@ -124,7 +124,7 @@ class Checker:
         sound = [
             place
             for place in support
-            if place.supported and place.passage_id in self._sources and not contrary(text, self._quote(place))
+            if place.supported and place.passage_id in self._sources and not contradicts(text, self._quote(place))
         ]
         return sorted(sound, key=lambda place: -place.score)
 

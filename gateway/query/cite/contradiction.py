@@ -42,7 +42,7 @@ _COUNTS = re.compile(
 )
 
 
-def contrary(sentence: str, source_text: str) -> bool:
+def contradicts(sentence: str, source_text: str) -> bool:
     """Whether ``source_text`` speaks against the sentence that it seems to support."""
     denied = bool(_DENIES.search(sentence)) and not _DENIES.search(source_text)
     return (

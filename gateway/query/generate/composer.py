@@ -13,7 +13,6 @@ from gateway.query.answers.notices import Key
 from gateway.query.answers.record import Record, text_of
 from gateway.query.cite.citations import Checker
 from gateway.query.deadline import Deadline
-from gateway.query.faults import is_services
 from gateway.query.generate import quoting
 from gateway.query.generate.generation import STOP, GenerationOutcome, OutOfTime, Writer
 from gateway.query.generate.quoting import Extractor
@@ -24,7 +23,7 @@ from gateway.query.pack.diversity import diverse
 from gateway.query.pack.draft import Draft
 from gateway.query.pack.packing import Packed, Packer, numbered, to_source
 from gateway.query.pack.token_vectors import SourceVectors
-from gateway.query.ports import Upstreams
+from gateway.query.ports import Upstreams, is_service_error
 from gateway.query.request import Request
 from gateway.query.retrieve.ranking import Ranking
 from gateway.query.wording import ask_for
@@ -55,7 +54,7 @@ class Composer:
                     return draft
                 except CiteMeshError as error:
                     self._models.forget()
-                    if not is_services(error):
+                    if not is_service_error(error):
                         raise
                     record.note(_why(error))
         best = ranking.passages[: self._limits.sources]
@@ -140,7 +139,7 @@ class Composer:
         """Goes on extractively after generation broke; the text so far stays, behind it stands a marked break."""
         if outcome.error is not None:
             self._models.forget()
-            if not is_services(outcome.error):
+            if not is_service_error(outcome.error):
                 raise outcome.error
         late, transcript = isinstance(outcome.error, OutOfTime), record.transcript
         if not transcript.length:

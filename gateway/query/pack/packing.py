@@ -2,14 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from citemesh.client.types import Location, Model, Passage, Source, Span
 from citemesh.errors import InvalidInput
 from citemesh.text.sentences import split_sentences
 from gateway.query.limits import Limits
-from gateway.query.pack.passage_order import edges_first
 from gateway.query.pack.prompt import ASK, Ids, Template, Templates
 from gateway.query.ports import TokenizerPort
+
+T = TypeVar("T")
+IN_ORDER = 3
+"""Passages up to which their order stays: models read what stands in the middle of a long context least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,3 +165,10 @@ def _stored(passage: Passage, template: Template) -> bool:
 
 def _overhead(template: Template, index: int) -> int:
     return len(template.numbers[index]) + 2 * len(template.newline)
+
+
+def edges_first(best_first: Sequence[T]) -> list[T]:
+    """The best at the beginning, the second best at the end, and so on inwards; a few stay in their order."""
+    if len(best_first) <= IN_ORDER:
+        return list(best_first)
+    return [*best_first[::2], *reversed(best_first[1::2])]

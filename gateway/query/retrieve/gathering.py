@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from citemesh.client.types import SearchEvent
 from citemesh.errors import CiteMeshError
 from gateway.query.answers.record import Record
-from gateway.query.faults import is_services
 from gateway.query.limits import Limits
 from gateway.query.pack.packing import Scored
 from gateway.query.plan.plan import Plan
 from gateway.query.plan.planner import Finding, Planner
+from gateway.query.ports import is_service_error
 from gateway.query.request import Request
 from gateway.query.retrieve.merge_hops import merged
 from gateway.query.retrieve.ranking import Ranker, Ranking
@@ -75,7 +75,7 @@ class Gatherer:
         try:
             await self._hop(request, record, hops, queries, self._limits.hop_candidates)
         except CiteMeshError as error:
-            if not is_services(error):
+            if not is_service_error(error):
                 raise
             log.warning("a later hop can't be searched: %s", error)
             record.note("fewer_hops")

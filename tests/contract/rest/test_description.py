@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.rest.app import Ways, endpoints
+from gateway.rest.app import ApiBackends, endpoints
 from gateway.rest.core.endpoint import HttpBounds
 from tests.contract.gateway.gateway_service import Running, gateway
 from tests.contract.rest.rest_service import ASKED, Asked, recording
@@ -38,7 +38,7 @@ async def test_every_path_that_is_described_is_served_and_takes_no_other_method(
 async def test_every_endpoint_that_is_served_is_described(running: Running) -> None:
     described = (await running.http.get("/openapi.json")).json()["paths"]
     anything: Any = object()
-    ways = Ways(anything, anything, anything, anything, anything, anything, anything)
+    ways = ApiBackends(anything, anything, anything, anything, anything, anything, anything)
     for one in endpoints(ways, HttpBounds(1, 1, 1)):
         assert one.method.lower() in described[re.sub(r":\w+}", "}", one.path)], one.path
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.rest.app import Ways, endpoints
+from gateway.rest.app import ApiBackends, endpoints
 from gateway.rest.core.endpoint import HttpBounds
 from tests.contract.gateway.gateway_service import Running
 from tests.contract.rest.library_service import library
@@ -44,7 +44,7 @@ def sampled(all_of_them: list[Any]) -> list[Any]:
 def bodies() -> Iterator[tuple[str, dict[str, Any]]]:
     """Each endpoint's path with a valid body of which one field was replaced."""
     anything: Any = object()
-    ways = Ways(anything, anything, anything, anything, anything, anything, anything)
+    ways = ApiBackends(anything, anything, anything, anything, anything, anything, anything)
     for one in endpoints(ways, HttpBounds(1, 1, 1)):
         for field in one.body.schema()["properties"] if one.body else ():
             for value in VALUES:

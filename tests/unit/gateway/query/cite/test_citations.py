@@ -11,7 +11,7 @@ from citemesh.text.sentences import split_sentences
 from gateway.query.answers.transcript import Transcript
 from gateway.query.cite.citations import Checker, Claim
 from gateway.query.cite.clauses import MOST, clauses
-from gateway.query.cite.contradiction import contrary
+from gateway.query.cite.contradiction import contradicts
 from gateway.query.flow import nowhere
 from gateway.query.pack.packing import Scored, numbered, to_source
 from tests.unit.gateway.query.asking import ask
@@ -102,7 +102,7 @@ async def test_clauses_are_looked_at_only_where_nothing_supports_the_whole() -> 
     ],
 )
 async def test_a_source_that_says_the_contrary_is_not_cited(said: str, source: str) -> None:
-    assert contrary(said, source)
+    assert contradicts(said, source)
     assert await cited(said, source) == []
 
 
@@ -120,7 +120,7 @@ async def test_a_source_that_says_the_contrary_is_not_cited(said: str, source: s
     ],
 )
 def test_what_is_not_contrary(said: str, source: str) -> None:
-    assert not contrary(said, source)
+    assert not contradicts(said, source)
 
 
 @given(st.text(max_size=400))

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from citemesh.client.types import Passage, Question
 from gateway.query.limits import Limits
 from gateway.query.pack.diversity import diverse
-from gateway.query.pack.packing import Scored
-from gateway.query.pack.passage_order import edges_first
+from gateway.query.pack.packing import Scored, edges_first
 from tests.unit.gateway.query.asking import ASKED, ask
 from tests.unit.gateway.query.fakes import FakeRetrieval, Mesh, assert_sound, passage, sources_of, text_of
 
