@@ -33,7 +33,6 @@ LEFT_OUT = {
     "email-validator": "checks addresses in FastAPI's forms",
     "dnspython": "by way of email-validator",
     "anthropic": "API client of a model vendor, for vLLM's server",
-    "oss-harmony": "chat format of one vendor's models, for vLLM's server",
     "model-hosting-container-standards": "a cloud provider's container rules, for vLLM's server",
     "supervisor": "by way of model-hosting-container-standards",
     "jmespath": "by way of model-hosting-container-standards",
