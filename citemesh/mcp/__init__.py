@@ -1,1 +1,1 @@
-"""CiteMesh for assistants: a server of the Model Context Protocol over the client service."""
+"""CiteMesh for assistants: a server of the Model Context Protocol over the mesh's clients."""

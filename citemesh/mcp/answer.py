@@ -19,7 +19,7 @@ from citemesh.mcp.shapes import ToolAnswer, passage
 
 @dataclass(slots=True)
 class CollectedAnswer:
-    """What an answer's events add up to."""
+    """The events of an answer, added up."""
 
     text: str = ""
     sources: tuple[Source, ...] = ()
@@ -28,7 +28,7 @@ class CollectedAnswer:
     done: DoneEvent | None = None
 
     def take(self, event: AskEvent) -> str:
-        """Adds an event; returns what to tell of it, "" for nothing."""
+        """Adds an event. Returns a progress note for the assistant, "" where there is nothing to say."""
         match event:
             case PlanEvent():
                 return f"Searching for: {'; '.join(event.hops)}"
@@ -48,13 +48,13 @@ class CollectedAnswer:
                 self.done = event
         return ""
 
-    def answered(self, done: DoneEvent) -> ToolAnswer:
-        """The answer, with the sources that it cites."""
-        spans = [sentence_event.sentence for sentence_event in self.sentences if not sentence_event.supported]
+    def to_tool_answer(self, done: DoneEvent) -> ToolAnswer:
+        """Returns the whole answer, with the sources that it cites."""
+        spans = [citation.sentence for citation in self.sentences if not citation.supported]
         unsupported = [self.text[span.start : span.end].strip() for span in spans]
         return ToolAnswer(
             with_markers(self.text, self.sentences),
-            [passage(sentence_event) for sentence_event in self.sources if sentence_event.number in done.cited],
+            [passage(source) for source in self.sources if source.number in done.cited],
             [text for text in unsupported if text],
             list(self.related),
             done.notice,

@@ -17,15 +17,15 @@ class MeshClients:
 
     @property
     def query(self) -> QueryClient:
-        """Answers and finds."""
+        """The client that answers and searches."""
         return self.gateway.query
 
     @property
     def documents(self) -> DocumentClient:
-        """Reads documents."""
+        """The client that reads documents."""
         return self.retrieval.documents
 
     @property
     def collections(self) -> CollectionClient:
-        """Lists collections."""
+        """The client that lists collections."""
         return self.retrieval.collections

@@ -15,7 +15,7 @@ from citemesh.errors import CiteMeshError, NotFound
 from citemesh.mcp import documents
 from citemesh.mcp.answer import CollectedAnswer
 from citemesh.mcp.clients import MeshClients
-from citemesh.mcp.shapes import FoundPassages, KnownCollections, ReadText, ToolAnswer, known, passage
+from citemesh.mcp.shapes import FoundPassages, KnownCollections, ReadText, ToolAnswer, collection_entry, passage
 
 INSTRUCTIONS = (
     "Answers questions over the user's own documents. `ask` writes an answer whose sentences end in [n] markers that "
@@ -28,8 +28,6 @@ NO_PATHS = ResourceSecurity(exempt_params={"collection", "document_id"})
 
 Collection = Annotated[str, Field(description='Collection to look in; "default" where left out.')]
 Kinds = Annotated[list[str] | None, Field(description="Kinds of source, such as pdf or markdown; all where left out.")]
-
-
 Mode = Annotated[
     Literal["", "generated", "extractive"],
     Field(description="extractive quotes the documents and writes nothing of its own."),
@@ -37,23 +35,23 @@ Mode = Annotated[
 
 
 class ToolServer(MCPServer[Any]):
-    """Documents are listed as they are now, not as they were when the server began."""
+    """Lists the documents as they are now, not as they were when the server started."""
 
     def __init__(self, clients: MeshClients, version: str = "") -> None:
         super().__init__("citemesh", title="CiteMesh", instructions=INSTRUCTIONS, version=version, log_level="WARNING")
         self._clients = clients
 
     async def list_resources(self) -> list[Resource]:
-        """Documents of all collections."""
-        with _told(ResourceError):
-            return await documents.listed(self._clients)
+        """Lists documents of all collections."""
+        with _as_tool_errors(ResourceError):
+            return await documents.resources(self._clients)
 
 
 def build(clients: MeshClients, timeout_s: float, version: str = "") -> MCPServer[Any]:
-    """The server over the clients of a mesh.
+    """Builds the server over the clients of a mesh.
 
     Args:
-        timeout_s: longest time that an answer may take.
+        timeout_s: seconds that an answer may take.
     """
     server = ToolServer(clients, version)
     tools = Tools(clients, timeout_s)
@@ -63,8 +61,8 @@ def build(clients: MeshClients, timeout_s: float, version: str = "") -> MCPServe
     @server.resource(documents.TEMPLATE, title="Document", mime_type="text/plain", security=NO_PATHS)
     async def document(collection: str, document_id: str) -> str:
         """The text of a document."""
-        with _told(ResourceError):
-            return await documents.whole(clients, document_id, collection)
+        with _as_tool_errors(ResourceError):
+            return await documents.full_text(clients, document_id, collection)
 
     return server
 
@@ -84,7 +82,7 @@ class Tools:
         source_types: Kinds = None,
     ) -> FoundPassages:
         """Find passages in the user's documents, best first."""
-        with _told(ToolError):
+        with _as_tool_errors(ToolError):
             sources = await self._clients.query.search(query, collection, top_k, source_types or [])
         return FoundPassages([passage(source) for source in sources])
 
@@ -101,13 +99,14 @@ class Tools:
         request = Question(
             question, collection, mode, source_types=tuple(source_types or ()), answer_language=answer_language
         )
-        with _told(ToolError):
+        with _as_tool_errors(ToolError):
             return await _answer(self._clients, request, self._timeout_s, context)
 
     async def list_collections(self) -> KnownCollections:
         """List the collections of documents that can be searched."""
-        with _told(ToolError):
-            return KnownCollections([known(info) for info in await self._clients.collections.list()])
+        with _as_tool_errors(ToolError):
+            collections = await self._clients.collections.list()
+        return KnownCollections([collection_entry(collection) for collection in collections])
 
     async def read_document(
         self,
@@ -117,25 +116,25 @@ class Tools:
         end: Annotated[int | None, Field(description="Character behind the last one; the end where left out.")] = None,
     ) -> ReadText:
         """Read a document's text, or a stretch of it; long texts come in parts of 20,000 characters."""
-        with _told(ToolError):
+        with _as_tool_errors(ToolError):
             return await documents.read(self._clients, document_id, collection, start, end)
 
 
-async def _answer(clients: MeshClients, request: Question, timeout_s: float, context: Context[Any, Any]) -> ToolAnswer:
-    gathered, steps = CollectedAnswer(), 0
-    async with aclosing(clients.query.ask(request, timeout_s)) as events:  # type: ignore[type-var]  # an async generator
+async def _answer(clients: MeshClients, question: Question, timeout_s: float, context: Context[Any, Any]) -> ToolAnswer:
+    answer, steps = CollectedAnswer(), 0
+    async with aclosing(clients.query.ask(question, timeout_s)) as events:  # type: ignore[type-var]  # an async generator
         async for event in events:
-            if note := gathered.take(event):
+            if note := answer.take(event):
                 steps += 1
                 await context.report_progress(steps, message=note)
-    if gathered.done is None:
+    if answer.done is None:
         raise ToolError("the answer broke off")
-    return gathered.answered(gathered.done)
+    return answer.to_tool_answer(answer.done)
 
 
 @contextmanager
-def _told(kind: type[ToolError] | type[ResourceError]) -> Iterator[None]:
-    """Tells the mesh's own errors to the assistant; any other is a fault that the server logs."""
+def _as_tool_errors(kind: type[ToolError] | type[ResourceError]) -> Iterator[None]:
+    """Raises the mesh's errors as the protocol's, for the assistant to read; the server logs any other."""
     try:
         yield
     except NotFound as error:

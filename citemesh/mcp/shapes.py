@@ -1,4 +1,4 @@
-"""What the tools answer; the protocol's schemas come from these (without slots, which would read as defaults)."""
+"""The tools' results. The protocol's schemas come from them; slots would read as defaults there."""
 
 from dataclasses import dataclass
 
@@ -71,7 +71,7 @@ class ReadText:
 
 
 def passage(source: Source) -> FoundPassage:
-    """A source as a tool answers it."""
+    """Returns a source as a tool's result shows it."""
     span = source.location.span
     return FoundPassage(
         source.number,
@@ -87,6 +87,6 @@ def passage(source: Source) -> FoundPassage:
     )
 
 
-def known(collection: Collection) -> KnownCollection:
-    """A collection as a tool answers it."""
+def collection_entry(collection: Collection) -> KnownCollection:
+    """Returns a collection as a tool's result shows it."""
     return KnownCollection(collection.name, collection.documents)
