@@ -15,7 +15,7 @@ SEED = 20240501
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A mean over so many questions and its 95 % interval."""
+    """The mean of a measure over a number of questions, and its 95 % interval."""
 
     mean: float
     low: float
@@ -25,7 +25,11 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Mean of the second less the first, its 95 % interval, and the chance of one as large if they were alike."""
+    """The mean of the second run less the first, and its 95 % interval.
+
+    Attributes:
+        p: the chance of a difference at least as large if the runs were alike.
+    """
 
     mean: float
     low: float
@@ -35,30 +39,30 @@ class Difference:
 
 
 def figure(values: Sequence[float]) -> Figure:
-    """The mean of at least one value."""
+    """Returns the mean of at least one value, with its interval."""
     low, high = interval(values)
     return Figure(fmean(values), low, high, len(values))
 
 
 def difference(first: Sequence[float], second: Sequence[float]) -> Difference:
-    """Of values of the same questions, in the same order."""
-    differences = [b - a for a, b in zip(first, second, strict=True)]
-    low, high = interval(differences)
-    return Difference(fmean(differences), low, high, chance_of(differences), len(differences))
+    """Returns how much the second values differ from the first; both are of the same questions, in the same order."""
+    deltas = [after - before for before, after in zip(first, second, strict=True)]
+    low, high = interval(deltas)
+    return Difference(fmean(deltas), low, high, chance_of(deltas), len(deltas))
 
 
 def interval(values: Sequence[float], seed: int = SEED, rounds: int = ROUNDS) -> tuple[float, float]:
-    """95 % interval of the mean of at least one value: percentiles of the means of samples drawn from them."""
-    chance = random.Random(seed)  # noqa: S311  # statistics, no secret
-    means = sorted(fmean(chance.choices(values, k=len(values))) for _ in range(rounds))
+    """Returns the 95 % interval of the mean of at least one value, by percentiles of the means of resampled values."""
+    generator = random.Random(seed)  # noqa: S311  # statistics, no secret
+    means = sorted(fmean(generator.choices(values, k=len(values))) for _ in range(rounds))
     return means[int(0.025 * rounds)], means[int(0.975 * rounds)]
 
 
-def chance_of(differences: Sequence[float], seed: int = SEED, rounds: int = ROUNDS) -> float:
-    """Two-sided p of pairwise differences: how often signs drawn at random give one as large in sum."""
-    chance = random.Random(seed)  # noqa: S311  # statistics, no secret
-    observed = abs(sum(differences)) - 1e-12
+def chance_of(deltas: Sequence[float], seed: int = SEED, rounds: int = ROUNDS) -> float:
+    """Returns the two-sided p of pairwise differences: how often random signs give a sum as large as theirs."""
+    generator = random.Random(seed)  # noqa: S311  # statistics, no secret
+    bound = abs(sum(deltas)) - 1e-12
     as_large = sum(
-        abs(sum(value if chance.random() < 0.5 else -value for value in differences)) >= observed for _ in range(rounds)
+        abs(sum(delta if generator.random() < 0.5 else -delta for delta in deltas)) >= bound for _ in range(rounds)
     )
     return (as_large + 1) / (rounds + 1)

@@ -1,4 +1,4 @@
-"""What came of one question."""
+"""The outcome of one question: its answer, or the error in place of an answer."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,13 @@ from citemesh.client.types import AskEvent, CitationEvent, DeltaEvent, DoneEvent
 
 @dataclass(slots=True)
 class Outcome:
-    """An answer's events, added up. Times are seconds from the question; error is empty where it was answered."""
+    """The events of an answer, added up.
+
+    Attributes:
+        first_text_s: seconds from the question to the first text; 0 where none came.
+        total_s: seconds from the question to the last event.
+        error: why the question was not answered; empty where it was.
+    """
 
     text: str = ""
     sources: list[Source] = field(default_factory=list)
@@ -18,7 +24,7 @@ class Outcome:
     error: str = ""
 
     def take(self, event: AskEvent, at_s: float) -> None:
-        """Adds an event."""
+        """Adds an event that came `at_s` seconds after the question."""
         match event:
             case SourcesEvent():
                 self.sources += event.sources

@@ -1,4 +1,4 @@
-"""The set of questions: JSON Lines, one question a line."""
+"""A set of questions: JSON Lines, one question a line."""
 
 import json
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ FORM = (
     'a line is {"question": "…"} and may have "id", "answers": ["…"], '
     '"evidence": [{"document_id" | "title" | "quote": "…"}]'
 )
-_PARTS = ("document_id", "title", "quote")
+_EVIDENCE_FIELDS = ("document_id", "title", "quote")
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What an answer has to be found in: a document by id or title, or a passage by words that it holds."""
+    """Where the answer stands: a document by id or title, or a passage by words that it holds."""
 
     document_id: str = ""
     title: str = ""
@@ -26,33 +26,36 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question, the answers that are right, and the evidence for them; both may be empty."""
+class EvaluationQuestion:
+    """A question, its right answers, and the evidence for them; both may be empty."""
 
     id: str
-    question: str
+    text: str
     answers: tuple[str, ...] = ()
     evidence: tuple[Evidence, ...] = ()
 
 
-def read(path: Path) -> tuple[Asked, ...]:
-    """The questions of a file. Raises InvalidInput, which names file, line and fault."""
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise InvalidInput(str(path), f"it is over {MOST_BYTES >> 20} MiB", "split it")
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except OSError as error:
-        raise InvalidInput(str(path), f"it can't be read: {error.strerror}", "name a file of questions") from None
-    except UnicodeDecodeError as error:
-        raise InvalidInput(str(path), f"byte {error.start} is not UTF-8", "save it as UTF-8") from None
-    questions = tuple(_asked(path, lines))
+def read(path: Path) -> tuple[EvaluationQuestion, ...]:
+    """Reads the questions of a file. Raises InvalidInput, which names file, line and fault."""
+    questions = tuple(_parse_lines(path, _read_lines(path)))
     if not questions:
         raise InvalidInput(str(path), "it holds no question", FORM)
     _check_ids(path, questions)
     return questions
 
 
-def _asked(path: Path, lines: list[str]) -> Iterator[Asked]:
+def _read_lines(path: Path) -> list[str]:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise InvalidInput(str(path), f"it is over {MOST_BYTES >> 20} MiB", "split it")
+        return path.read_text(encoding="utf-8").split("\n")
+    except OSError as error:
+        raise InvalidInput(str(path), f"it can't be read: {error.strerror}", "name a file of questions") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInput(str(path), f"byte {error.start} is not UTF-8", "save it as UTF-8") from None
+
+
+def _parse_lines(path: Path, lines: list[str]) -> Iterator[EvaluationQuestion]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -61,33 +64,35 @@ def _asked(path: Path, lines: list[str]) -> Iterator[Asked]:
             value = json.loads(line)
         except ValueError as error:
             raise InvalidInput(place, f"it is no JSON: {error}", FORM) from None
-        yield _one(place, str(number), value)
+        yield _question(place, str(number), value)
 
 
-def _one(place: str, number: str, value: Any) -> Asked:
+def _question(place: str, number: str, value: Any) -> EvaluationQuestion:
     if not isinstance(value, dict) or not isinstance(value.get("question"), str) or not value["question"].strip():
         raise InvalidInput(place, "it has no question", FORM)
     answers = _texts(f"{place}: answers", value.get("answers", []))
     evidence = value.get("evidence", [])
     if not isinstance(evidence, list):
         raise InvalidInput(f"{place}: evidence", "it is no list", FORM)
-    pieces = tuple(_evidence(f"{place}: evidence[{at}]", item) for at, item in enumerate(evidence))
-    return Asked(str(value.get("id", number)), value["question"].strip(), answers, pieces)
+    pieces = tuple(_evidence(f"{place}: evidence[{index}]", piece) for index, piece in enumerate(evidence))
+    return EvaluationQuestion(str(value.get("id", number)), value["question"].strip(), answers, pieces)
 
 
 def _texts(place: str, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
+    if not isinstance(value, list) or not all(isinstance(text, str) and text.strip() for text in value):
         raise InvalidInput(place, "it is no list of texts", FORM)
     return tuple(value)
 
 
 def _evidence(place: str, value: Any) -> Evidence:
-    if not isinstance(value, dict) or not any(isinstance(value.get(name), str) and value[name] for name in _PARTS):
-        raise InvalidInput(place, f"it names none of {', '.join(_PARTS)}", FORM)
-    return Evidence(*(str(value.get(name, "")) for name in _PARTS))
+    if not isinstance(value, dict) or not any(
+        isinstance(value.get(name), str) and value[name] for name in _EVIDENCE_FIELDS
+    ):
+        raise InvalidInput(place, f"it names none of {', '.join(_EVIDENCE_FIELDS)}", FORM)
+    return Evidence(*(str(value.get(name, "")) for name in _EVIDENCE_FIELDS))
 
 
-def _check_ids(path: Path, questions: tuple[Asked, ...]) -> None:
+def _check_ids(path: Path, questions: tuple[EvaluationQuestion, ...]) -> None:
     ids: set[str] = set()
     for question in questions:
         if question.id in ids:

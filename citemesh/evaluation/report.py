@@ -1,10 +1,10 @@
-"""A run as one HTML page that needs nothing else: figures with their certainty, then the cases, the worst first."""
+"""A run as one HTML page without other files: figures with their certainty, then the cases, the worst first."""
 
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from citemesh.evaluation.certainty import Difference
+from citemesh.evaluation.certainty import Difference, Figure
 from citemesh.evaluation.measures import ABOUT, QUALITY
 from citemesh.evaluation.record import Case, EvaluationRecord
 
@@ -33,18 +33,23 @@ summary { cursor: pointer; padding: .3rem 0; }
 .piece { white-space: nowrap; margin-right: .9rem; }
 @media (max-width: 36rem) { .bar { display: none; } th, td { padding-left: .6rem; } }
 """
-WEAK = (
+SMALL_MODEL_NOTE = (
     "{name} is a model of {size} million parameters, and its answers are weak; answer match, answer f1 and supported "
     "say how weak. Evidence recall is the search's, citation precision the check's; neither needs a large model."
 )
 SMALL_MODEL = 1000
-"""Millions of parameters below which a reader is told."""
-_NOT = "not answered"
+"""Millions of parameters below which the page warns of weak answers."""
+_NOT_ANSWERED = "not answered"
 _LESS_IS_BETTER = ("_s", "_tokens", "searches")
 
 
 def page(record: EvaluationRecord, differences: Mapping[str, Difference], against: str = "") -> str:
-    """The page. Nothing of a question, answer or title can become markup."""
+    """Returns the page of a run. No question, answer or title can become markup.
+
+    Args:
+        differences: how the run differs from an earlier one, by measure; empty where it is compared with none.
+        against: the name of the earlier run.
+    """
     cases = sorted(record.cases, key=badness)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -57,29 +62,29 @@ def page(record: EvaluationRecord, differences: Mapping[str, Difference], agains
     )
 
 
-def named(measure: str) -> str:
-    """A measure's name for people."""
+def label(measure: str) -> str:
+    """Returns a measure's name for people."""
     return measure.removesuffix("_s").replace("_", " ")
 
 
 def amount(measure: str, value: float, sign: str = "") -> str:
-    """A value with the digits that it needs, and its unit."""
+    """Returns a value with the digits that it needs, and its unit."""
     if measure.endswith("_s"):
         return f"{value:{sign}.2f} s"
     return f"{value:{sign}.3f}" if measure in QUALITY else f"{value:{sign}.1f}"
 
 
-def small(models: Sequence[str]) -> str:
-    """What a reader should know of a small model; empty where none wrote, or the name doesn't tell."""
+def small_model_note(models: Sequence[str]) -> str:
+    """Returns a note on the answers of a small model; empty where no model's name says that it is small."""
     for name in models:
         size = re.search(r"(?<![\w.])(\d{1,3})M(?!\w)", name)
         if size and int(size[1]) < SMALL_MODEL:
-            return WEAK.format(name=name, size=size[1])
+            return SMALL_MODEL_NOTE.format(name=name, size=size[1])
     return ""
 
 
 def badness(case: Case) -> float:
-    """What the order goes by: the mean of a case's measures of quality; errors first."""
+    """Returns what cases are sorted by: the mean of a case's measures of quality, or -1 for an error."""
     if case.error:
         return -1.0
     values = [case.measures[name] for name in QUALITY if name in case.measures]
@@ -87,38 +92,43 @@ def badness(case: Case) -> float:
 
 
 def _settings(record: EvaluationRecord) -> str:
-    facts = [f"{len(record.cases)} questions"]
-    facts += [f"{named(name)}: {value}" for name, value in record.asked_with.items() if value]
-    facts += [f"written by {', '.join(record.models())}"] if record.models() else []
-    weak = small(record.models())
-    return f'<p class="soft">{escape(" · ".join(facts))}</p>' + (f"<p>{escape(weak)}</p>" if weak else "")
+    settings = [f"{len(record.cases)} questions"]
+    settings += [f"{label(name)}: {value}" for name, value in record.asked_with.items() if value]
+    settings += [f"written by {', '.join(record.models())}"] if record.models() else []
+    note = small_model_note(record.models())
+    return f'<p class="soft">{escape(" · ".join(settings))}</p>' + (f"<p>{escape(note)}</p>" if note else "")
 
 
 def _figures(record: EvaluationRecord) -> str:
-    rows = []
-    for name, figure in record.figures().items():
-        bar = f'<meter min="0" max="1" value="{figure.mean:.3f}">{figure.mean:.2f}</meter>' if name in QUALITY else ""
-        rows.append(
-            f'<tr><th scope=row>{named(name)}<br><span class="soft">{ABOUT[name]}</span></th><td class=bar>{bar}</td>'
-            f"<td class=number>{amount(name, figure.mean)}</td>"
-            f"<td class=number>{amount(name, figure.low)} to {amount(name, figure.high)}</td>"
-            f"<td class=number>{figure.questions}</td></tr>"
-        )
+    rows = [_figure_row(name, figure) for name, figure in record.figures().items()]
     head = "<th>measure</th><th class=bar></th>" + _heads("mean", "95 % interval", "questions")
     return f"<h2>Figures</h2>{_table(head, rows)}"
 
 
+def _figure_row(name: str, figure: Figure) -> str:
+    bar = f'<meter min="0" max="1" value="{figure.mean:.3f}">{figure.mean:.2f}</meter>' if name in QUALITY else ""
+    return (
+        f'<tr><th scope=row>{label(name)}<br><span class="soft">{ABOUT[name]}</span></th><td class=bar>{bar}</td>'
+        f"<td class=number>{amount(name, figure.mean)}</td>"
+        f"<td class=number>{amount(name, figure.low)} to {amount(name, figure.high)}</td>"
+        f"<td class=number>{figure.questions}</td></tr>"
+    )
+
+
 def _differences(differences: Mapping[str, Difference], against: str) -> str:
-    rows = [
-        f"<tr><th scope=row>{named(name)}</th>"
-        f'<td class="number {_verdict(name, change)}">{amount(name, change.mean, "+")}</td>'
-        f"<td class=number>{amount(name, change.low, '+')} to {amount(name, change.high, '+')}</td>"
-        f"<td class=number>{change.p:.3f}</td><td class=number>{change.questions}</td></tr>"
-        for name, change in differences.items()
-    ]
+    rows = [_difference_row(name, difference) for name, difference in differences.items()]
     head = "<th>measure</th>" + _heads("this run less that", "95 % interval", "p", "questions")
     note = "✓ better and ✗ worse stand where chance alone would give such a difference less than once in twenty."
     return f'<h2>Against {escape(against)}</h2>{_table(head, rows)}<p class="soft">{note}</p>'
+
+
+def _difference_row(name: str, difference: Difference) -> str:
+    return (
+        f"<tr><th scope=row>{label(name)}</th>"
+        f'<td class="number {_verdict(name, difference)}">{amount(name, difference.mean, "+")}</td>'
+        f"<td class=number>{amount(name, difference.low, '+')} to {amount(name, difference.high, '+')}</td>"
+        f"<td class=number>{difference.p:.3f}</td><td class=number>{difference.questions}</td></tr>"
+    )
 
 
 def _heads(*names: str) -> str:
@@ -130,7 +140,7 @@ def _table(head: str, rows: Sequence[str]) -> str:
 
 
 def _verdict(name: str, difference: Difference) -> str:
-    """Better or worse where chance alone would seldom give it."""
+    """Returns better or worse; empty where chance alone gives such a difference once in twenty or more."""
     if difference.p >= 0.05 or not difference.mean:
         return ""
     good = (difference.mean < 0) == name.endswith(_LESS_IS_BETTER)
@@ -138,30 +148,33 @@ def _verdict(name: str, difference: Difference) -> str:
 
 
 def _case(case: Case) -> str:
-    facts = [f"{named(name)} <b>{case.measures[name]:.2f}</b>" for name in QUALITY if _worth_telling(name, case)]
-    pieces = " ".join(f'<span class="piece">{fact}</span>' for fact in facts)
+    sources = "".join(f"<li>{escape(source)}</li>" for source in case.sources)
     return (
         f"<details><summary>{escape(case.question)}<br>"
-        f'<span class="soft"><span class="piece">{escape(case.id)} ·</span> {pieces or _NOT}</span></summary>'
+        f'<span class="soft"><span class="piece">{escape(case.id)} ·</span> {_case_measures(case)}</span></summary>'
         + _line("worse", case.error)
         + (f'<p class="text">{escape(case.answer)}</p>' if case.answer else "")
         + _line("soft", case.notice)
         + _line("", " | ".join(case.right), "Right")
         + _line("", " | ".join(case.missing), "Evidence that was not found")
         + (_line("", f"{case.unsupported} of {case.sentences} sentences", "Unsupported") if case.unsupported else "")
-        + f"<ul>{''.join(f'<li>{escape(fact)}</li>' for fact in case.sources)}</ul></details>"
+        + f"<ul>{sources}</ul></details>"
     )
 
 
-def _worth_telling(name: str, case: Case) -> bool:
-    """That an answer came needs no word, and one that didn't has nothing to measure."""
-    return name in case.measures and name != "answered" and not case.error
+def _case_measures(case: Case) -> str:
+    """Returns a case's measures of quality; that it was answered goes without saying."""
+    if case.error:
+        return _NOT_ANSWERED
+    names = [name for name in QUALITY if name in case.measures and name != "answered"]
+    pieces = [f'<span class="piece">{label(name)} <b>{case.measures[name]:.2f}</b></span>' for name in names]
+    return " ".join(pieces) or _NOT_ANSWERED
 
 
-def _line(kind: str, text: str, label: str = "") -> str:
-    """A paragraph, or nothing where there is nothing to say."""
-    html = f"<b>{label}:</b> {escape(text)}" if label else escape(text)
-    return f'<p class="text {kind}">{html}</p>' if text else ""
+def _line(kind: str, text: str, heading: str = "") -> str:
+    """Returns a paragraph, or nothing for an empty text."""
+    content = f"<b>{heading}:</b> {escape(text)}" if heading else escape(text)
+    return f'<p class="text {kind}">{content}</p>' if text else ""
 
 
 def _left_out(cases: int) -> str:

@@ -17,9 +17,9 @@ from citemesh.client.types import Question, SearchFilter
 from citemesh.contract.bounds import MOST_HOPS
 from citemesh.evaluation import questions, record, report
 from citemesh.evaluation.certainty import Difference
-from citemesh.evaluation.questions import Asked
+from citemesh.evaluation.questions import EvaluationQuestion
 from citemesh.evaluation.record import EvaluationRecord
-from citemesh.evaluation.run import Judged, evaluate
+from citemesh.evaluation.run import MeasuredAnswer, evaluate
 from cli.terminal.connect import connect, connection_options, reporting, run, settings_for
 from cli.terminal.options import collections_option, filter_options
 from cli.terminal.terminal import console, printable
@@ -103,10 +103,10 @@ class _Output:
         self._json_file = json_file
         self._html_file = html_file
 
-    def write(self, answers: Sequence[Judged], asked_with: Mapping[str, Any]) -> None:
+    def write(self, answers: Sequence[MeasuredAnswer], asked_with: Mapping[str, Any]) -> None:
         """Prints the figures and writes the files."""
         evaluation = EvaluationRecord(self._name, asked_with, tuple(map(record.case, answers)))
-        differences = record.compared(self._before, evaluation) if self._before else {}
+        differences = record.compare(self._before, evaluation) if self._before else {}
         if self._json_file:
             text = json.dumps(record.to_json(evaluation, differences), ensure_ascii=False, indent=1)
             self._json_file.write_text(text + "\n", encoding="utf-8")
@@ -131,7 +131,12 @@ def show(evaluation: EvaluationRecord, differences: Mapping[str, Difference]) ->
 
 
 async def _eval(
-    mesh: Mesh, file_questions: Sequence[Asked], form: Question, concurrency: int, timeout_s: float, output: _Output
+    mesh: Mesh,
+    file_questions: Sequence[EvaluationQuestion],
+    form: Question,
+    concurrency: int,
+    timeout_s: float,
+    output: _Output,
 ) -> int:
     with _progress(len(file_questions)) as done:
         async with mesh:
