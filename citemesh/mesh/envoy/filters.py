@@ -87,7 +87,7 @@ def _rate_limit(service: Service) -> Json:
     always = {"default_value": {"numerator": 100, "denominator": "HUNDRED"}}
     config = typed(
         "extensions.filters.http.local_ratelimit.v3.LocalRateLimit",
-        stat_prefix="door",
+        stat_prefix="listener",
         token_bucket={"max_tokens": 2 * rate, "tokens_per_fill": rate, "fill_interval": "1s"},
         filter_enabled=always,
         filter_enforced=always,
