@@ -26,7 +26,7 @@ MAX_PATTERNS = 64
 MAX_COLLECTIONS = 64
 EVERY_COLLECTION = ("*",)
 
-_WHOLE = "configuration"
+_DOCUMENT = "configuration"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def identity_config(keys: Iterable[KeyRecord], allow: Iterable[str], public: Ite
     _check(config)
     document = _document(config)
     if len(json.dumps(document).encode()) > MAX_BYTES:
-        raise InvalidInput(_WHOLE, "larger than 1 MiB", "give keys fewer methods, or fewer keys")
+        raise InvalidInput(_DOCUMENT, "larger than 1 MiB", "give keys fewer methods, or fewer keys")
     return document
 
 
@@ -105,7 +105,7 @@ def load(text: str | bytes) -> IdentityConfig:
     Raises:
         InvalidInput: names the field, the fault and the remedy.
     """
-    document = _object(_WHOLE, _parsed(text), ("version", "keys", "allow", "public"))
+    document = _object(_DOCUMENT, _parsed(text), ("version", "keys", "allow", "public"))
     version = document["version"]
     if type(version) is not int or version != VERSION:
         raise InvalidInput("version", f"{version!r} is not understood", f"write {VERSION}")
@@ -217,11 +217,11 @@ def _texts(field: str, value: object) -> tuple[str, ...]:
 def _parsed(text: str | bytes) -> object:
     data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
     if len(data) > MAX_BYTES:
-        raise InvalidInput(_WHOLE, "larger than 1 MiB", "give keys fewer methods, or fewer keys")
+        raise InvalidInput(_DOCUMENT, "larger than 1 MiB", "give keys fewer methods, or fewer keys")
     try:
         return json.loads(data.decode(), object_pairs_hook=_once, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(_WHOLE, f"not JSON: {error}", "correct the file, or make it anew") from error
+        raise InvalidInput(_DOCUMENT, f"not JSON: {error}", "correct the file, or make it anew") from error
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

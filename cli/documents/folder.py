@@ -25,7 +25,7 @@ _SET_UP_S = 2.0
 class Seen:
     """A file as a look found it; its stamp (time, size, inode) changes whenever the file does."""
 
-    found: FoundFile
+    file: FoundFile
     stamp: tuple[int, int, int]
 
 
@@ -38,33 +38,33 @@ class FolderDifference:
     """Files that are new or changed, and those that are gone, by uri."""
 
     changed: tuple[Seen, ...]
-    gone: tuple[str, ...]
+    missing: tuple[str, ...]
 
     def __bool__(self) -> bool:
-        return bool(self.changed or self.gone)
+        return bool(self.changed or self.missing)
 
 
 def look(paths: Sequence[Path], base: Path | None = None) -> Look:
     """The files that are there now. A file that goes meanwhile has gone."""
-    return {entry.found.uri: entry for file in files(paths, base) if (entry := _seen(file)) is not None}
+    return {entry.file.uri: entry for file in files(paths, base) if (entry := _seen(file)) is not None}
 
 
 def difference(before: Look, now: Look) -> FolderDifference:
     """What became of the files since."""
     changed = tuple(entry for uri, entry in now.items() if uri not in before or before[uri].stamp != entry.stamp)
-    return FolderDifference(changed, gone_from((uri for uri, entry in before.items() if not entry.found.closed), now))
+    return FolderDifference(changed, gone_from((uri for uri, entry in before.items() if not entry.file.closed), now))
 
 
 def gone_from(uris: Iterable[str], now: Look) -> tuple[str, ...]:
     """Those that are not there any more. What lies in a folder that can't be read is not gone."""
-    closed = tuple("" if uri == "." else f"{uri}/" for uri, entry in now.items() if entry.found.closed)
+    closed = tuple("" if uri == "." else f"{uri}/" for uri, entry in now.items() if entry.file.closed)
     return tuple(uri for uri in uris if uri not in now and not uri.startswith(closed))
 
 
 def settled(first: FolderDifference, then: Look) -> FolderDifference:
     """Of a difference what a later look still shows just so: neither half written nor on its way to another name."""
-    changed = tuple(entry for entry in first.changed if then.get(entry.found.uri) == entry)
-    return FolderDifference(changed, gone_from(first.gone, then))
+    changed = tuple(entry for entry in first.changed if then.get(entry.file.uri) == entry)
+    return FolderDifference(changed, gone_from(first.missing, then))
 
 
 class Changed(asyncio.Event):

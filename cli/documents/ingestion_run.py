@@ -26,7 +26,7 @@ ENDS = frozenset({"committed", "unchanged", "failed"})
 class Item:
     """A file and how far it is."""
 
-    found: FoundFile
+    file: FoundFile
     size: int
     state: str = "waiting"
     """waiting, sent, or one of `IngestProgress.state`."""
@@ -134,7 +134,7 @@ class IngestionRun:
                 yield self._upload(str(number), item, data)
 
     def _upload(self, correlation_id: str, item: Item, data: bytes) -> Upload:
-        uri = item.found.uri
+        uri = item.file.uri
         return Upload(correlation_id, data, self.collection, path_id(uri) if self.replace else "", uri=uri)
 
 
@@ -145,14 +145,14 @@ def path_id(uri: str) -> str:
 
 def _read(item: Item) -> bytes | None:
     """The file's bytes; None, with the fault set, where they can't be had."""
-    if item.found.closed:
+    if item.file.closed:
         item.fail("UNREADABLE", "the folder can't be read", "make it readable for this user")
         return None
     if item.size > MAX_BYTES:
         item.fail("TOO_LARGE", f"{item.size >> 20} MiB; {MAX_BYTES >> 20} are taken", "split the file")
         return None
     try:
-        return item.found.path.read_bytes()
+        return item.file.path.read_bytes()
     except OSError as error:
         item.fail("UNREADABLE", error.strerror or str(error), "make the file readable for this user")
         return None

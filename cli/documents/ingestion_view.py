@@ -98,7 +98,7 @@ class Lines(_Plain):
     def update(self, item: Item) -> None:
         """Prints it once the file is done."""
         if item.state in ENDS:
-            self._out.print(printable(f"{item.state} {item.found.uri} ({outcome(item)})"))
+            self._out.print(printable(f"{item.state} {item.file.uri} ({outcome(item)})"))
             for notice in item.notices:
                 self._out.print(Text(printable(f"  {notice}"), style="yellow"))
 
@@ -147,7 +147,7 @@ class Bars:
 
     def _show(self, item: Item) -> None:
         if id(item) not in self._tasks:
-            name = printable(item.found.uri)[-_NAME_CHARACTERS:]
+            name = printable(item.file.uri)[-_NAME_CHARACTERS:]
             self._tasks[id(item)] = self._progress.add_task(name, total=len(STATES) - 1, note="")
         step = STATES.index(item.state) if item.state in STATES else 0
         note = f"{item.rows} rows" if item.rows else item.state
@@ -169,7 +169,7 @@ def view_of(out: Console, items: Sequence[Item], as_json: bool) -> IntakeView:
 
 def item_json(item: Item) -> dict[str, Any]:
     """A file's state for machines."""
-    fields: dict[str, Any] = {"uri": item.found.uri, "state": item.state, "chunks": item.chunks}
+    fields: dict[str, Any] = {"uri": item.file.uri, "state": item.state, "chunks": item.chunks}
     fields["document_id"] = item.document_id
     if item.rows or item.failed_rows:
         fields |= {"rows": item.rows, "failed_rows": item.failed_rows}
@@ -213,7 +213,7 @@ def _failures(faulty: Sequence[Item]) -> Table:
     table.add_column("what to do", overflow="fold")
     for item in faulty:
         reason = Text(printable("; ".join(part.rstrip(" .") for part in (item.message, item.remedy) if part)))
-        name = item.found.uri if item.state == "failed" else f"{item.found.uri}: {count(item.failed_rows, 'row')}"
+        name = item.file.uri if item.state == "failed" else f"{item.file.uri}: {count(item.failed_rows, 'row')}"
         table.add_row(Text(printable(name)), Text(printable(item.reason)), reason)
     return table
 

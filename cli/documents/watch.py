@@ -57,12 +57,12 @@ class Watch:
     connect: Callable[[], Mesh]
     view: WatchView
     journal: Journal | None = None
-    _known: dict[str, Seen] = field(default_factory=dict)
+    _entries: dict[str, Seen] = field(default_factory=dict)
     _left: set[str] = field(default_factory=set)
     """Uris that an earlier run took in and that this one has not seen yet."""
     _tries: dict[str, int] = field(default_factory=dict)
     _reached: bool = False
-    _written: float = 0.0
+    _last_write_s: float = 0.0
 
     async def run(self) -> None:
         """Follow until cancelled.
@@ -74,7 +74,7 @@ class Watch:
         self._left = set(self.journal.read()) if self.journal else set()
         try:
             await self._pass_on(await self._first())
-            self.view.watching(len(self._known))
+            self.view.watching(len(self._entries))
             while True:
                 async with watching(self.options.paths) as changed:
                     await self._follow(roots, changed)
@@ -98,7 +98,7 @@ class Watch:
             changed.clear()
             if roots.away():
                 return
-            changes = difference(self._known, await asyncio.to_thread(look, self.options.paths))
+            changes = difference(self._entries, await asyncio.to_thread(look, self.options.paths))
             if changes:
                 await self._settle(changes, roots, changed)
 
@@ -116,7 +116,7 @@ class Watch:
         if roots.away():
             return
         ready = settled(changes, now)
-        if len(ready.changed) + len(ready.gone) < len(changes.changed) + len(changes.gone):
+        if len(ready.changed) + len(ready.missing) < len(changes.changed) + len(changes.missing):
             changed.set()
         await self._pass_on(ready)
 
@@ -131,8 +131,8 @@ class Watch:
         """Ingests and deletes; where the mesh is away, goes on when it is back."""
         if not changes:
             return
-        intake = IngestionRun.of([entry.found for entry in changes.changed], self.options.collection, replace=True)
-        deleted = list(changes.gone) if self.options.delete else []
+        intake = IngestionRun.of([entry.file for entry in changes.changed], self.options.collection, replace=True)
+        deleted = list(changes.missing) if self.options.delete else []
 
         async def work(mesh: Mesh) -> None:
             await self._take_in(mesh, intake)
@@ -141,7 +141,7 @@ class Watch:
         await self._patiently(work)
         self.view.passed(intake.items)
         self._remember(changes.changed, intake.items)
-        self._forget(changes.gone)
+        self._forget(changes.missing)
         self._write_journal()
 
     async def _take_in(self, mesh: Mesh, intake: IngestionRun) -> None:
@@ -188,26 +188,26 @@ class Watch:
 
     def _remember(self, changed: Iterable[Seen], items: Iterable[Item]) -> None:
         for entry, item in zip(changed, items, strict=True):
-            uri = entry.found.uri
+            uri = entry.file.uri
             tries = self._tries.pop(uri, 0) + 1
             if item.state == "failed" and item.reason in _TRANSIENT and tries < _TRIES:
                 self._tries[uri] = tries
                 continue
-            self._known[uri] = entry
+            self._entries[uri] = entry
             self._left.discard(uri)
 
     def _forget(self, uris: Iterable[str]) -> None:
         remaining = []
         for uri in uris:
             self._tries.pop(uri, None)
-            if self._known.pop(uri, None) is not None and not self.options.delete:
+            if self._entries.pop(uri, None) is not None and not self.options.delete:
                 remaining.append(uri)
             self._left.discard(uri)
         if remaining:
             self.view.kept(remaining)
 
     def _write_journal(self, at_once: bool = False) -> None:
-        if self.journal and (at_once or time.monotonic() - self._written > JOURNAL_S):
-            uris = (uri for uri, entry in self._known.items() if not entry.found.closed)
+        if self.journal and (at_once or time.monotonic() - self._last_write_s > JOURNAL_S):
+            uris = (uri for uri, entry in self._entries.items() if not entry.file.closed)
             self.journal.write({*uris, *self._left})
-            self._written = time.monotonic()
+            self._last_write_s = time.monotonic()

@@ -132,7 +132,7 @@ async def _fill(stack: Stack, view: View) -> None:
         return
     chunks = sum(item.chunks for item in intake.items)
     for item in intake.failed:
-        view.say("ingest_failed", f"{item.found.uri}: {item.message}", uri=item.found.uri, reason=item.reason)
+        view.say("ingest_failed", f"{item.file.uri}: {item.message}", uri=item.file.uri, reason=item.reason)
     count = len(intake.items) - len(intake.failed)
     view.say("ingested", f"{count} documents in {chunks} passages.", documents=count, chunks=chunks)
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from citemesh.client.types import MetadataCondition, SearchFilter
 from citemesh.errors import InvalidInput
 
-_HOW = 'write it as key=value, key>=number or "key in a,b"'
+_CONDITION_FORM = 'write it as key=value, key>=number or "key in a,b"'
 _IN = re.compile(r"\s*(?P<key>[^=<>!]+?)\s+in\s+(?P<values>.+)", re.S)
 _COMPARE = re.compile(r"\s*(?P<key>[^=<>!]+?)\s*(?P<sign>>=|<=|==?|>|<)\s*(?P<value>[^=<>].*|)", re.S)
 _PART_OF_DATE = re.compile(r"\d{4}(?:-\d{2})?")
@@ -60,12 +60,12 @@ def condition(text: str) -> MetadataCondition:
         return MetadataCondition(listed["key"], any_of=tuple(value.strip() for value in values))
     compared = _COMPARE.fullmatch(text)
     if compared is None:
-        raise InvalidInput("--where", f"{text!r} is no condition", _HOW)
+        raise InvalidInput("--where", f"{text!r} is no condition", _CONDITION_FORM)
     key, sign, value = compared["key"], compared["sign"], compared["value"].strip()
     if sign in ("=", "=="):
         return MetadataCondition(key, any_of=(_unquoted(value),))
     if not value:
-        raise InvalidInput("--where", f"{text!r} names no bound", _HOW)
+        raise InvalidInput("--where", f"{text!r} names no bound", _CONDITION_FORM)
     number = _number(value)
     return _text_bound(text, key, sign, _unquoted(value)) if number is None else _number_bound(key, sign, number)
 

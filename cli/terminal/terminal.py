@@ -7,7 +7,7 @@ import unicodedata
 
 from rich.console import Console
 
-_KEPT = "\n\t"
+_LAYOUT_CONTROLS = "\n\t"
 _PIPE_WIDTH = 1000
 """Into a pipe nothing is folded, so that a table's line stays a line."""
 
@@ -17,7 +17,7 @@ def printable(text: str) -> str:
 
     Bidirectional overrides go too, as they would reorder what stands around them on the line.
     """
-    return "".join(letter for letter in text if letter in _KEPT or not _steers(letter))
+    return "".join(letter for letter in text if letter in _LAYOUT_CONTROLS or not _steers(letter))
 
 
 def _steers(letter: str) -> bool:

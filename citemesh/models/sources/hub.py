@@ -9,7 +9,7 @@ from citemesh.models.progress import Progress
 from citemesh.models.sources.directory import link_model
 from citemesh.models.sources.recipe import Made, Recipe, key_of
 
-_WANTED = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja", "1_Pooling/*"]
+_FILE_PATTERNS = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja", "1_Pooling/*"]
 _OWN_BYTES = 1_000_000
 _RETRY_AFTER_S = 60.0
 
@@ -35,7 +35,7 @@ def _snapshot(repository: str, revision: str) -> Path:
     from huggingface_hub import errors, snapshot_download
 
     try:
-        return Path(snapshot_download(repository, revision=revision or None, allow_patterns=_WANTED))
+        return Path(snapshot_download(repository, revision=revision or None, allow_patterns=_FILE_PATTERNS))
     except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError, errors.GatedRepoError) as error:
         remedy = "check the spelling and the revision; a private or gated one needs HF_TOKEN"
         raise NotFound("hub model", f"{repository}@{revision or 'main'}", remedy) from error

@@ -33,7 +33,7 @@ _LEAD = re.compile(
     r"^(?:(?:hi|hello|hey|please|tell me|(?:could|can|would|will) you(?: please)? (?:tell me|explain)|do you know|"
     r"i would like to know|i'd like to know|i want to know|请问|请告诉我|你好)\s*)+"
 )
-_WHOLE = {f"{word}'s": f"{word} is" for word in ("what", "who", "where", "when", "how")}
+_LONG_FORMS = {f"{word}'s": f"{word} is" for word in ("what", "who", "where", "when", "how")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def normal(question: str) -> str:
     words = (_END.sub("", word) for word in _HAN_PUNCTUATION.sub(" ", text).split())
     text = " ".join(word if word.isupper() and len(word) > 1 else word.casefold() for word in words if word)
     text = _LEAD.sub("", text)
-    return " ".join(_WHOLE.get(word, word) for word in text.split() if word not in ("the", "please"))
+    return " ".join(_LONG_FORMS.get(word, word) for word in text.split() if word not in ("the", "please"))
 
 
 def _text(event: AskEvent) -> int:

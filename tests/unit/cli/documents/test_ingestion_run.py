@@ -108,7 +108,7 @@ async def test_a_document_that_fails_lets_the_others_in(tmp_path: Path) -> None:
         return [report(upload, "failed", reason="EMPTY")] if upload.uri == "b.md" else commits(stream, upload)
 
     intake, _ = await taken(tmp_path, one_fails)
-    assert [(item.found.uri, item.reason, item.message, item.remedy) for item in intake.failed] == [
+    assert [(item.file.uri, item.reason, item.message, item.remedy) for item in intake.failed] == [
         ("b.md", "EMPTY", "why", "do")
     ]
 
@@ -130,7 +130,7 @@ async def test_a_huge_file_is_not_read_and_a_vanished_one_is_told(
     (tmp_path / "gone.md").unlink()
     mesh = FakeMesh(commits)
     await intake.run(cast(Mesh, mesh))
-    assert {item.found.uri: item.reason for item in intake.failed} == {"big.md": "TOO_LARGE", "gone.md": "UNREADABLE"}
+    assert {item.file.uri: item.reason for item in intake.failed} == {"big.md": "TOO_LARGE", "gone.md": "UNREADABLE"}
     assert [upload.uri for upload in mesh.uploads] == ["ok.md"]
 
 

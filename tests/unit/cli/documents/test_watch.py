@@ -262,13 +262,13 @@ def test_only_what_two_looks_agree_on_is_settled(docs: Path) -> None:
     (docs / "c.md").write_text("whole")
     (docs / "a.md").unlink()
     found = difference(before, look([docs]))
-    assert [seen.found.uri for seen in found.changed] == ["docs/b.md", "docs/c.md"]
-    assert found.gone == ("docs/a.md",)
+    assert [seen.file.uri for seen in found.changed] == ["docs/b.md", "docs/c.md"]
+    assert found.missing == ("docs/a.md",)
     (docs / "b.md").write_text("half and half")
     (docs / "a.md").write_text("back")
     ready = settled(found, look([docs]))
-    assert [seen.found.uri for seen in ready.changed] == ["docs/c.md"]
-    assert ready.gone == ()
+    assert [seen.file.uri for seen in ready.changed] == ["docs/c.md"]
+    assert ready.missing == ()
     assert not FolderDifference((), ())
 
 
