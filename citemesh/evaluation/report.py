@@ -39,7 +39,6 @@ SMALL_MODEL_NOTE = (
 )
 SMALL_MODEL = 1000
 """Millions of parameters below which the page warns of weak answers."""
-_NOT_ANSWERED = "not answered"
 _LESS_IS_BETTER = ("_s", "_tokens", "searches")
 
 
@@ -163,12 +162,12 @@ def _case(case: Case) -> str:
 
 
 def _case_measures(case: Case) -> str:
-    """Returns a case's measures of quality; that it was answered goes without saying."""
+    """Returns a case's measures of quality; that it was answered is said only where nothing else was measured."""
     if case.error:
-        return _NOT_ANSWERED
+        return "not answered"
     names = [name for name in QUALITY if name in case.measures and name != "answered"]
     pieces = [f'<span class="piece">{label(name)} <b>{case.measures[name]:.2f}</b></span>' for name in names]
-    return " ".join(pieces) or _NOT_ANSWERED
+    return " ".join(pieces) or "answered"
 
 
 def _line(kind: str, text: str, heading: str = "") -> str:
