@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from citemesh.client.types import Citation, Source
-from citemesh.text.sentences import SentenceSplitter
 from gateway.query.answers.transcript import Transcript
 from gateway.query.cite.citations import Checker, Claim
 from gateway.query.flow import nowhere
-from gateway.query.generate.markers import Hint, MarkerFilter
+from gateway.query.generate.claims import ClaimReader
 from gateway.query.pack.token_vectors import SourceVectors
 from gateway.query.ports import RerankerPort
 
@@ -78,17 +77,6 @@ def _place(one: Citation) -> tuple[str, int, int, float]:
 
 
 def claims_of(written: str) -> list[Claim]:
-    """A model's text as sentences and the markers at them, taken apart as the gateway does it."""
-    markers, splitter = MarkerFilter(), SentenceSplitter()
-    parts = [markers.feed(written), markers.close()]
-    sentences = [sentence for part in parts for sentence in splitter.feed(part.text)]
-    hints = [hint for part in parts for hint in part.hints]
-    found = []
-    for sentence in [*sentences, *splitter.close()]:
-        found.append(Claim(sentence, frozenset(hint.number for hint in _of(hints, sentence.span.end))))
-        hints = [hint for hint in hints if hint.position > sentence.span.end]
-    return found
-
-
-def _of(hints: Sequence[Hint], end: int) -> list[Hint]:
-    return [hint for hint in hints if hint.position <= end]
+    """Returns a whole text's sentences and the markers at them, read as the gateway reads its model."""
+    reader = ClaimReader()
+    return [*reader.feed(written).claims, *reader.close().claims]

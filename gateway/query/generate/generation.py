@@ -11,11 +11,10 @@ from citemesh.errors import (
     DeadlineExceeded,
     Unavailable,
 )
-from citemesh.text.sentences import Sentence, SentenceSplitter
 from gateway.query.answers.transcript import Transcript
-from gateway.query.cite.citations import Checker, Claim
+from gateway.query.cite.citations import Checker
 from gateway.query.deadline import Deadline
-from gateway.query.generate.markers import Cleaned, Hint, MarkerFilter
+from gateway.query.generate.claims import AnswerPiece, ClaimReader
 from gateway.query.generate.repetition import LoopWatch
 from gateway.query.limits import Limits
 from gateway.query.pack.packing import Packed
@@ -49,10 +48,8 @@ class Writer:
         self._limits = limits
         self._transcript = transcript
         self._checker = checker
-        self._markers = MarkerFilter()
-        self._splitter = SentenceSplitter()
+        self._reader = ClaimReader()
         self._loops = LoopWatch()
-        self._hints: list[Hint] = []
 
     async def write(self, packed: Packed, sampling: Sampling, model: str, until: Deadline) -> GenerationOutcome:
         """Streams until the model ends, breaks or its time is over; what was written is always kept whole."""
@@ -62,8 +59,7 @@ class Writer:
             await self._stream(packed, sampling, model, until, outcome)
         except CiteMeshError as error:
             outcome.error = error
-        await self._take(self._markers.close())
-        self._hand_on(self._splitter.close())
+        await self._take(self._reader.close())
         outcome.seconds = asyncio.get_running_loop().time() - start_s
         return outcome
 
@@ -78,7 +74,7 @@ class Writer:
                 if delta.text and outcome.first_token_s is None:
                     outcome.first_token_s = asyncio.get_running_loop().time() - start_s
                     wait_s = self._limits.stall_s
-                await self._take(self._markers.feed(delta.text))
+                await self._take(self._reader.feed(delta.text))
                 outcome.usage = delta.usage or outcome.usage
                 outcome.finish = delta.finish
                 if delta.finish:
@@ -89,17 +85,11 @@ class Writer:
                     return
         raise Unavailable("generation", remedy="its stream ended without a finish")
 
-    async def _take(self, cleaned: Cleaned) -> None:
+    async def _take(self, part: AnswerPiece) -> None:
         """Sends clean text and hands on the sentences that it completed."""
-        self._hints += cleaned.hints
-        await self._transcript.say(cleaned.text)
-        self._hand_on(self._splitter.feed(cleaned.text))
-
-    def _hand_on(self, sentences: list[Sentence]) -> None:
-        for sentence in sentences:
-            hints = frozenset(h.number for h in self._hints if h.position <= sentence.span.end)
-            self._hints = [h for h in self._hints if h.position > sentence.span.end]
-            self._checker.add(Claim(sentence, hints))
+        await self._transcript.say(part.text)
+        for claim in part.claims:
+            self._checker.add(claim)
 
 
 async def _read_on(deltas: AsyncIterator[Delta]) -> None:
