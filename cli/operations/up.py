@@ -138,9 +138,13 @@ async def _fill(stack: Stack, view: View) -> None:
 
 
 def sample_corpus(root: Path) -> list[FoundFile]:
-    """The project's own pages: the README in each language it is there, and docs/."""
+    """The project's own pages: the README in each language it is there, and docs/.
+
+    The site's first page is left out: it says the README again, as links, and would be cited in its place.
+    """
     pages = [*root.glob("README*.md"), *root.glob("docs/*.md")]
-    return walk(sorted(pages), root) if pages else []
+    pages = sorted(page for page in pages if page.name != "index.md")
+    return walk(pages, root) if pages else []
 
 
 async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
