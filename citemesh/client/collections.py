@@ -13,7 +13,7 @@ from citemesh.kit.collection_scope import SHARD_HEADER
 
 
 class CollectionClient:
-    """Keeps pb. shards: over how many replicas they are spread."""
+    """Makes, lists, copies and deletes collections. shards: over how many replicas they are spread."""
 
     def __init__(self, caller: Caller, shards: int = 1) -> None:
         self._caller = caller

@@ -82,7 +82,7 @@ class TextWriter:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._flow = TextFlow(console)
-        self._weaver = MarkerInserter()
+        self._inserter = MarkerInserter()
         self._last = ""
         self._ended = False
         self._sources: dict[int, Source] = {}
@@ -109,7 +109,7 @@ class TextWriter:
                 self._wait.update(f"reading {len(self._sources)} sources")
             case DeltaEvent():
                 self._wait.stop()
-                self._put(self._weaver.feed(event))
+                self._put(self._inserter.feed(event))
             case CitationEvent():
                 self._cite(event)
             case FollowUpsEvent():
@@ -120,7 +120,7 @@ class TextWriter:
     def _cite(self, event: CitationEvent) -> None:
         for citation in event.citations:
             self._quotes.setdefault(citation.number, []).append(citation)
-        self._put(self._weaver.feed(event))
+        self._put(self._inserter.feed(event))
 
     def _put(self, pieces: Sequence[Piece]) -> None:
         for piece in pieces:
@@ -139,7 +139,7 @@ class TextWriter:
     def _finish(self, event: DoneEvent) -> None:
         self._wait.stop()
         self._ended = True
-        self._put(_without_space_at_the_end(self._weaver.feed(event)))
+        self._put(_without_space_at_the_end(self._inserter.feed(event)))
         if self._last:
             self._flow.end()
             self._console.print("\n")

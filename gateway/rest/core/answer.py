@@ -16,31 +16,29 @@ from citemesh.client.types import (
 )
 from gateway.query.pack.packing import documents
 from gateway.rest.core.render import source
-from gateway.rest.core.streaming.marked_text import Weaver
+from gateway.rest.core.streaming.marked_text import MarkedText
 
 
 @dataclass(slots=True)
 class Answer:
-    """What an answer's events add up to: text without markers, woven text with them, and the rest."""
+    """What an answer's events add up to: text without markers, marked text with them, and the rest."""
 
     text: str = ""
-    woven: str = ""
+    marked: str = ""
     sources: tuple[Source, ...] = ()
     sentences: list[CitationEvent] = field(default_factory=list)
     follow_ups: tuple[str, ...] = ()
     done: DoneEvent | None = None
-    weaver: Weaver = field(default_factory=Weaver)
+    markers: MarkedText = field(default_factory=MarkedText)
 
     def take(self, event: AskEvent) -> str:
-        """Adds an event; returns the woven text that it released."""
+        """Adds an event; returns the marked text that it released."""
         match event:
             case DeltaEvent():
                 self.text += event.text
             case SourcesEvent():
-                chunk_ids = {source_passage.chunk_id for source_passage in self.sources}
-                self.sources += tuple(
-                    source_passage for source_passage in event.sources if source_passage.chunk_id not in chunk_ids
-                )
+                chunk_ids = {passage.chunk_id for passage in self.sources}
+                self.sources += tuple(passage for passage in event.sources if passage.chunk_id not in chunk_ids)
             case CitationEvent():
                 self.sentences.append(event)
             case FollowUpsEvent():
@@ -49,8 +47,8 @@ class Answer:
                 self.done = event
             case _:
                 pass
-        released = self.weaver.feed(event)
-        self.woven += released
+        released = self.markers.feed(event)
+        self.marked += released
         return released
 
     @property
@@ -63,11 +61,8 @@ class Answer:
 def listed(answer: Answer, all_sources: bool) -> list[dict[str, Any]]:
     """The sources that an answer cites, by their numbers; all that it was given where they are asked for."""
     cited = answer.ended.cited
-    rows = [
-        source(document_source) | {"cited": document_source.number in cited}
-        for document_source in documents(answer.sources)
-    ]
-    return [document_source for document_source in rows if all_sources or document_source["cited"]]
+    rows = [source(document) | {"cited": document.number in cited} for document in documents(answer.sources)]
+    return [row for row in rows if all_sources or row["cited"]]
 
 
 async def gather(events: AsyncGenerator[AskEvent]) -> Answer:

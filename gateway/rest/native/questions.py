@@ -181,7 +181,7 @@ def rendered(answer: Answer, all_sources: bool = False) -> dict[str, Any]:
     """A whole answer as one object."""
     done = answer.ended
     return {
-        "answer": answer.woven,
+        "answer": answer.marked,
         "sources": listed(answer, all_sources),
         "text": answer.text,
         "sentences": [sentence(event) | {"text": _cut(answer.text, event.sentence)} for event in answer.sentences],

@@ -158,7 +158,7 @@ class OllamaApi:
         if STREAM.of(body):
             return LineStream(lines(run, await unless_gone(request, begin(events))))
         await unless_gone(request, _read(run, events))
-        return JSONResponse(run.piece(run.answer.woven, True) | run.end())
+        return JSONResponse(run.piece(run.answer.marked, True) | run.end())
 
     async def tags(self, request: Request) -> Response:
         """``GET /api/tags``."""

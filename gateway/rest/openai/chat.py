@@ -148,7 +148,7 @@ def question(body: dict[str, Any], model: str, history: ChatHistory) -> Question
 def rendered(completion: Completion, answer: Answer) -> dict[str, Any]:
     """A whole answer as a ``chat.completion``."""
     notes = annotations(answer, completion.links)
-    message = {"role": "assistant", "content": answer.woven, "refusal": None, "annotations": notes}
+    message = {"role": "assistant", "content": answer.marked, "refusal": None, "annotations": notes}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason(answer.ended)}
     return completion.head("chat.completion") | {
         "choices": [choice],
@@ -200,7 +200,7 @@ def annotations(answer: Answer, links: Links) -> list[dict[str, Any]]:
                 "url": links.to(by_number[mark.number]),
             },
         }
-        for mark in answer.weaver.marks
+        for mark in answer.markers.marks
     ]
 
 

@@ -121,7 +121,7 @@ def message(reply: Reply, status: str = "completed") -> dict[str, Any]:
 def part(reply: Reply) -> dict[str, Any]:
     """The answer's text and its annotations."""
     notes = annotations(reply)
-    return {"type": "output_text", "text": reply.answer.woven, "annotations": notes, "logprobs": []}
+    return {"type": "output_text", "text": reply.answer.marked, "annotations": notes, "logprobs": []}
 
 
 def annotations(reply: Reply, start: int = 0) -> list[dict[str, Any]]:
@@ -135,7 +135,7 @@ def annotations(reply: Reply, start: int = 0) -> list[dict[str, Any]]:
             "start_index": mark.start,
             "end_index": mark.end,
         }
-        for mark in reply.answer.weaver.marks[start:]
+        for mark in reply.answer.markers.marks[start:]
     ]
 
 
@@ -199,11 +199,11 @@ def _text(reply: Reply, text: str) -> Iterator[bytes]:
         yield reply.event("response.output_text.delta", **_at(reply), delta=text, logprobs=[])
     for at, note in enumerate(annotations(reply, reply.noted), reply.noted):
         yield reply.event("response.output_text.annotation.added", **_at(reply), annotation_index=at, annotation=note)
-    reply.noted = len(reply.answer.weaver.marks)
+    reply.noted = len(reply.answer.markers.marks)
 
 
 def _end(reply: Reply) -> Iterator[bytes]:
-    yield reply.event("response.output_text.done", **_at(reply), text=reply.answer.woven, logprobs=[])
+    yield reply.event("response.output_text.done", **_at(reply), text=reply.answer.marked, logprobs=[])
     yield reply.event("response.content_part.done", **_at(reply), part=part(reply))
     yield reply.event("response.output_item.done", output_index=OUTPUT, item=message(reply))
     yield reply.event("response.completed", response=rendered(reply))

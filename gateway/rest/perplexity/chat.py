@@ -157,7 +157,9 @@ async def full(sonar: Sonar, events: AsyncGenerator[AskEvent]) -> Objects:
         text = sonar.take(event)
         source_fields = sonar.sources() if isinstance(event, SourcesEvent) else {}
         if text or source_fields:
-            yield sonar.head("chat.completion.chunk") | source_fields | {"choices": [_choice(text, sonar.answer.woven)]}
+            yield (
+                sonar.head("chat.completion.chunk") | source_fields | {"choices": [_choice(text, sonar.answer.marked)]}
+            )
     yield sonar.head("chat.completion.chunk") | sonar.end() | {"choices": [_last_choice(sonar)]}
 
 
@@ -215,7 +217,7 @@ def _choice(text: str, full_text: str) -> dict[str, Any]:
 
 
 def _last_choice(sonar: Sonar) -> dict[str, Any]:
-    return _choice("", sonar.answer.woven) | {"finish_reason": finish_reason(sonar.answer.ended)}
+    return _choice("", sonar.answer.marked) | {"finish_reason": finish_reason(sonar.answer.ended)}
 
 
 def _reasoning(steps: list[dict[str, Any]]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from tests.contract.gateway.gateway_service import Running, gateway, transport_t
 from tests.unit.gateway.query import fakes
 
 ASKED = "At what pressure does the pump run?"
-WOVEN = "The pump runs at 40 bar.[1] It was built in 1987.[2]"
+MARKED = "The pump runs at 40 bar.[1] It was built in 1987.[2]"
 PLAIN = "The pump runs at 40 bar. It was built in 1987."
 MESSAGES: Any = [{"role": "user", "content": ASKED}]
 
@@ -57,7 +57,7 @@ async def test_query_answers_with_sources(running: Running) -> None:
     reply = await running.http.post("/v1/query", json={"query": ASKED, "source_preference": "any", "unknown": [1]})
     assert reply.status_code == 200
     body = reply.json()
-    assert body["answer"] == WOVEN
+    assert body["answer"] == MARKED
     assert [(s["number"], s["title"], s["url"], s["cited"]) for s in body["sources"]] == [
         (1, "Pump manual", "docs/d1.md", True),
         (2, "History", "docs/d2.md", True),
@@ -77,7 +77,7 @@ async def test_query_streams_events(running: Running) -> None:
     assert reply.headers["content-type"].startswith("text/event-stream")
     events = events_of(reply.text)
     assert [name for name, _ in events][:3] == ["plan", "search", "sources"]
-    assert "".join(data["text"] for name, data in events if name == "delta") == WOVEN.replace("[1]", "").replace(
+    assert "".join(data["text"] for name, data in events if name == "delta") == MARKED.replace("[1]", "").replace(
         "[2]", ""
     )
     assert events[-1][0] == "done"
@@ -183,7 +183,7 @@ async def test_openai_completion(running: Running) -> None:
     async with client_of(running) as client:
         completion = await client.chat.completions.create(model="citemesh", messages=MESSAGES)
     message = completion.choices[0].message
-    assert message.content == WOVEN
+    assert message.content == MARKED
     assert completion.choices[0].finish_reason == "stop"
     assert message.annotations is not None
     for annotation in message.annotations:
@@ -201,7 +201,7 @@ async def test_openai_stream(running: Running) -> None:
         )
         chunks = [chunk async for chunk in stream]
     text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
-    assert text == WOVEN
+    assert text == MARKED
     assert len([chunk for chunk in chunks if chunk.choices and chunk.choices[0].delta.content]) > 1
     assert len({(chunk.id, chunk.created) for chunk in chunks}) == 1
     assert chunks[-1].choices == []

@@ -22,7 +22,7 @@ from citemesh.mcp.server import build
 from cli.operations.mcp import loopback
 from tests.contract.gateway.gateway_service import Running
 from tests.contract.rest.library_service import library
-from tests.contract.rest.rest_service import ASKED, WOVEN, until
+from tests.contract.rest.rest_service import ASKED, MARKED, until
 
 TEXT = "# 茶道\n\nGreen tea wants water of eighty degrees 🍵.\n"
 ID = "manuals/../泵 1?.md"
@@ -104,7 +104,7 @@ async def test_ask_tells_its_progress(running: Running) -> None:
         async with asyncio.timeout(5):
             while len(told) < 5:
                 await asyncio.sleep(0.01)
-    assert answer["answer"] == WOVEN
+    assert answer["answer"] == MARKED
     assert [one["number"] for one in answer["sources"]] == [1, 2]
     assert [progress for progress, _ in told] == [1, 2, 3, 4, 5]
     notes = [message for _, message in told]
@@ -156,7 +156,7 @@ async def test_over_pipes(running: Running, tmp_path: Path) -> None:
     environment = os.environ | {"CITEMESH_STATE_DIR": str(tmp_path)}
     server = StdioServerParameters(command=sys.executable, args=command, env=environment, cwd=Path.cwd())
     async with Client(server, read_timeout_seconds=30) as client:
-        assert (await call(client, "ask", question=ASKED))["answer"] == WOVEN
+        assert (await call(client, "ask", question=ASKED))["answer"] == MARKED
 
 
 async def test_over_http(running: Running) -> None:
@@ -170,7 +170,7 @@ async def test_over_http(running: Running) -> None:
                 while not await _listens(port):
                     await asyncio.sleep(0.01)
             async with Client(f"http://127.0.0.1:{port}/mcp", read_timeout_seconds=20) as client:
-                assert (await call(client, "ask", question=ASKED))["answer"] == WOVEN
+                assert (await call(client, "ask", question=ASKED))["answer"] == MARKED
         finally:
             serving.cancel()
             await asyncio.wait({serving})

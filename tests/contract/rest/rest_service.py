@@ -15,7 +15,7 @@ from gateway.answering import Answering
 from tests.contract.gateway.gateway_service import Running, transport_to
 
 ASKED = "At what pressure does the pump run?"
-WOVEN = "The pump runs at 40 bar.[1] It was built in 1987.[2]"
+MARKED = "The pump runs at 40 bar.[1] It was built in 1987.[2]"
 MESSAGES: Any = [{"role": "user", "content": ASKED}]
 URLS = [f"http://gateway/v1/documents/d{n}?collection=default" for n in (1, 2, 3)]
 RELATED = ("Who built the pump?", "Does it need oil?")

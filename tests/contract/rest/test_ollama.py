@@ -12,7 +12,7 @@ import pytest
 
 from citemesh.errors import NotFound, Overloaded
 from tests.contract.gateway.gateway_service import Running, gateway, transport_to
-from tests.contract.rest.rest_service import ASKED, MESSAGES, WOVEN, Asked, Pieces, recording, until
+from tests.contract.rest.rest_service import ASKED, MARKED, MESSAGES, Asked, Pieces, recording, until
 from tests.unit.gateway.query import fakes
 
 
@@ -36,7 +36,7 @@ async def test_chat(running: Running, asked: Asked) -> None:
     began = time.perf_counter_ns()
     answer: Any = await client_of(running).chat("citemesh", MESSAGES, options={"num_predict": 50, "temperature": 0.2})
     passed = time.perf_counter_ns() - began
-    assert (answer.message.role, answer.message.content) == ("assistant", WOVEN)
+    assert (answer.message.role, answer.message.content) == ("assistant", MARKED)
     assert (answer.done, answer.done_reason, answer.model) == (True, "stop", "citemesh")
     assert datetime.fromisoformat(answer.created_at).tzinfo is not None
     assert answer.prompt_eval_count > 0
@@ -48,7 +48,7 @@ async def test_chat(running: Running, asked: Asked) -> None:
 async def test_chat_streams(running: Running, asked: Asked) -> None:
     stream = await client_of(running).chat("citemesh:latest", MESSAGES, stream=True)
     parts: list[Any] = [part async for part in stream]
-    assert "".join(part.message.content for part in parts) == WOVEN
+    assert "".join(part.message.content for part in parts) == MARKED
     assert len(parts) > 2
     assert [part.done for part in parts] == [False] * (len(parts) - 1) + [True]
     assert all(part.total_duration is None for part in parts[:-1])
@@ -78,10 +78,10 @@ async def test_an_answer_that_no_model_wrote_has_no_times_of_a_model(running: Ru
 async def test_generate(running: Running, asked: Asked) -> None:
     client = client_of(running)
     answer: Any = await client.generate("citemesh", ASKED, system="Be terse.")
-    assert (answer.response, answer.done_reason) == (WOVEN, "stop")
+    assert (answer.response, answer.done_reason) == (MARKED, "stop")
     assert asked.last.question == ASKED
     parts: list[Any] = [part async for part in await client.generate("citemesh", ASKED, stream=True)]
-    assert "".join(part.response for part in parts) == WOVEN
+    assert "".join(part.response for part in parts) == MARKED
     reply = await running.http.post(
         "/api/generate", json={"model": "citemesh", "prompt": ASKED, "stream": False, "system": "x", "unheard_of": 1}
     )

@@ -7,7 +7,7 @@ import openai
 import pytest
 
 from tests.contract.gateway.gateway_service import Running, gateway
-from tests.contract.rest.rest_service import ASKED, MESSAGES, RELATED, WOVEN, Asked, Pieces, over, recording, sse
+from tests.contract.rest.rest_service import ASKED, MARKED, MESSAGES, RELATED, Asked, Pieces, over, recording, sse
 from tests.unit.gateway.query import fakes
 
 
@@ -89,4 +89,4 @@ async def test_other_forms_than_text_are_refused(running: Running) -> None:
         answer = await client.chat.completions.create(
             model="citemesh", messages=MESSAGES, response_format={"type": "text"}
         )
-    assert answer.choices[0].message.content == WOVEN
+    assert answer.choices[0].message.content == MARKED

@@ -12,10 +12,10 @@ from citemesh.errors import NotFound, Overloaded, Unavailable
 from tests.contract.gateway.gateway_service import Running, gateway
 from tests.contract.rest.rest_service import (
     ASKED,
+    MARKED,
     MESSAGES,
     RELATED,
     URLS,
-    WOVEN,
     Asked,
     Pieces,
     over,
@@ -48,7 +48,7 @@ async def test_completion(running: Running, asked: Asked) -> None:
         answer: Any = await client.chat.completions.create(
             model="sonar", messages=MESSAGES, return_related_questions=True
         )
-    assert answer.choices[0].message.content == WOVEN
+    assert answer.choices[0].message.content == MARKED
     assert (answer.choices[0].finish_reason, answer.object, answer.model) == ("stop", "chat.completion", "sonar")
     assert answer.citations == URLS
     assert [(one.title, one.url, one.source) for one in answer.search_results] == [
@@ -74,7 +74,7 @@ async def test_a_full_stream_has_the_new_text_and_all_of_it(running: Running, as
     async with client_of(running) as client:
         stream = await client.chat.completions.create(model="sonar-pro", messages=MESSAGES, stream=True)
         chunks: list[Any] = [chunk async for chunk in stream]
-    assert "".join(chunk.choices[0].delta.content for chunk in chunks) == WOVEN
+    assert "".join(chunk.choices[0].delta.content for chunk in chunks) == MARKED
     so_far = ""
     for chunk in chunks:
         so_far += chunk.choices[0].delta.content
@@ -99,12 +99,12 @@ async def test_a_concise_stream_tells_the_search_then_the_text(running: Running,
     step = chunks[0].choices[0].delta.reasoning_steps[0]
     assert (step.type, step.web_search.search_keywords) == ("web_search", [ASKED])
     texts = [chunk.choices[0].delta.content for chunk in chunks if chunk.object == "chat.completion.chunk"]
-    assert "".join(texts) == WOVEN
+    assert "".join(texts) == MARKED
     for chunk in chunks:
         ends = chunk.object.endswith(".done")
         assert (chunk.citations is not None) == ends
         assert (chunk.usage is not None) == (chunk.object == "chat.completion.done")
-    assert chunks[-1].choices[0].message.content == WOVEN
+    assert chunks[-1].choices[0].message.content == MARKED
     assert asked.last.max_hops == 5
 
 

@@ -12,7 +12,7 @@ import pytest
 from citemesh.errors import NotFound
 from gateway.jobs.job import JobBounds
 from tests.contract.gateway.gateway_service import Running, gateway
-from tests.contract.rest.rest_service import MESSAGES, URLS, WOVEN, over
+from tests.contract.rest.rest_service import MARKED, MESSAGES, URLS, over
 from tests.unit.gateway.query import fakes
 
 PATH = "/async/chat/completions"
@@ -46,7 +46,7 @@ async def test_a_question_is_made_listed_and_read(running: Running) -> None:
         assert made.status in ("CREATED", "IN_PROGRESS")
         assert (made.model, made.response) == ("sonar", None)
         done = await ended(client, made.id)
-        assert done.response.choices[0].message.content == WOVEN
+        assert done.response.choices[0].message.content == MARKED
         assert done.response.citations == URLS, "links that its caller can follow"
         assert done.created_at <= done.started_at <= done.completed_at
         assert (done.error_message, done.failed_at) == (None, None)
@@ -109,4 +109,4 @@ async def test_too_many_are_refused_and_a_restart_answers_those_that_wait(tmp_pa
     async with gateway(threads_dir=tmp_path) as running, client_of(running) as client:
         for reply in replies[:most]:
             done = await ended(client, reply.json()["id"])
-            assert (done.status, done.response.choices[0].message.content) == ("COMPLETED", WOVEN)
+            assert (done.status, done.response.choices[0].message.content) == ("COMPLETED", MARKED)

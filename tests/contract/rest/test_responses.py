@@ -10,7 +10,7 @@ import pytest
 
 from citemesh.errors import NotFound
 from tests.contract.gateway.gateway_service import Running, gateway
-from tests.contract.rest.rest_service import ASKED, URLS, WOVEN, Asked, over, recording, sse, until
+from tests.contract.rest.rest_service import ASKED, MARKED, URLS, Asked, over, recording, sse, until
 from tests.unit.gateway.query import fakes
 
 
@@ -46,7 +46,7 @@ def assert_cited(text: str, annotations: list[Any]) -> None:
 async def test_with_perplexitys_client(running: Running, asked: Asked) -> None:
     async with perplexity_of(running) as client:
         answer: Any = await client.responses.create(model="sonar-pro", input=ASKED, max_output_tokens=99, max_steps=9)
-    assert answer.output_text == WOVEN
+    assert answer.output_text == MARKED
     found, message = answer.output
     assert (found.type, found.queries) == ("search_results", [ASKED])
     assert [(one.id, one.url, one.title) for one in found.results] == [
@@ -73,8 +73,8 @@ async def test_with_openais_client(running: Running, asked: Asked) -> None:
             ],
             tools=[{"type": "web_search"}, {"type": "code_interpreter", "container": {"type": "auto"}}],
         )
-    assert answer.output_text == WOVEN
-    assert_cited(WOVEN, answer.output[-1].content[0].annotations)
+    assert answer.output_text == MARKED
+    assert_cited(MARKED, answer.output[-1].content[0].annotations)
     assert answer.usage.input_tokens_details.cached_tokens == 0
     assert asked.last.history == (("user", "What is it?"), ("assistant", "A pump."))
     assert answer.ignored == ["instructions", "tools[1] (code_interpreter)"]
@@ -110,10 +110,10 @@ async def test_the_stream_of_events(running: Running, asked: Asked) -> None:
         assert [event.sequence_number for event in events] == list(range(len(events)))
         kinds = [event.type for event in events]
         assert [kind for at, kind in enumerate(kinds) if at == 0 or kind != kinds[at - 1]] == ORDER
-        assert "".join(event.delta for event in events if event.type == "response.output_text.delta") == WOVEN
+        assert "".join(event.delta for event in events if event.type == "response.output_text.delta") == MARKED
         last = events[-1].response
-        assert last.output_text == WOVEN
-        assert_cited(WOVEN, last.output[-1].content[0].annotations)
+        assert last.output_text == MARKED
+        assert_cited(MARKED, last.output[-1].content[0].annotations)
         assert events[kinds.index("response.reasoning.search_queries")].queries == [ASKED]
         results = events[kinds.index("response.reasoning.search_results")].to_dict()["results"]
         assert [one["id"] for one in results] == [1, 2, 3]
@@ -124,7 +124,7 @@ async def test_openais_gathering_stream(running: Running, asked: Asked) -> None:
     async with openai_of(running) as client, client.responses.stream(model="citemesh", input=ASKED) as stream:
         text = "".join([event.delta async for event in stream if event.type == "response.output_text.delta"])
         final: Any = await stream.get_final_response()
-    assert text == final.output_text == WOVEN
+    assert text == final.output_text == MARKED
 
 
 async def test_events_carry_their_names_and_numbers(running: Running, asked: Asked) -> None:

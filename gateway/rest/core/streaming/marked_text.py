@@ -8,24 +8,24 @@ from citemesh.client.types import AskEvent
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A marker in the woven text: where it stands, in code points, and the source's number."""
+    """A marker in the marked text: where it stands, in code points, and the source's number."""
 
     start: int
     end: int
     number: int
 
 
-class Weaver:
-    """The client service's weaver, which also knows where in the text each number stands."""
+class MarkedText:
+    """Puts in the markers as they come, and knows where in the text each number stands."""
 
     def __init__(self) -> None:
         self.marks: list[Mark] = []
         self.length = 0
-        self._weaver = citation_markers.MarkerInserter()
+        self._inserter = citation_markers.MarkerInserter()
 
     def feed(self, event: AskEvent) -> str:
         """Takes an event and returns the text that may go now."""
-        return "".join(map(self._put, self._weaver.feed(event)))
+        return "".join(map(self._put, self._inserter.feed(event)))
 
     def _put(self, piece: citation_markers.Piece) -> str:
         if isinstance(piece, citation_markers.Marker):

@@ -1,11 +1,11 @@
-"""Markers woven into text: right behind their sentence, however the events interleave."""
+"""Markers put into text: right behind their sentence, however the events interleave."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from citemesh.client.types import AskEvent, Citation, CitationEvent, DeltaEvent, DoneEvent, Location, Span, Usage
 from citemesh.text.sentences import split_sentences
-from gateway.rest.core.streaming.marked_text import Weaver
+from gateway.rest.core.streaming.marked_text import MarkedText
 
 DONE = DoneEvent("complete", "generated", Usage(), (), {}, "", "")
 
@@ -15,19 +15,19 @@ def cited(span: Span, *numbers: int) -> CitationEvent:
     return CitationEvent(span, tuple(Citation(n, "d", "c", place, "q", 1.0) for n in numbers), bool(numbers))
 
 
-def woven(events: list[AskEvent]) -> list[str]:
-    weaver = Weaver()
-    return [weaver.feed(event) for event in events]
+def marked(events: list[AskEvent]) -> list[str]:
+    marked_text = MarkedText()
+    return [marked_text.feed(event) for event in events]
 
 
 def test_markers_stand_behind_their_sentence() -> None:
     text = "One is so. Two is more."
     events: list[AskEvent] = [DeltaEvent(text), cited(Span(0, 11), 2, 1), cited(Span(11, 23), 3), DONE]
-    assert "".join(woven(events)) == "One is so.[1][2] Two is more.[3]"
+    assert "".join(marked(events)) == "One is so.[1][2] Two is more.[3]"
 
 
 def test_text_flows_before_its_citation_and_waits_behind_it() -> None:
-    pieces = woven([DeltaEvent("One is"), DeltaEvent(" so. Two"), DeltaEvent(" is"), cited(Span(0, 11), 1), DONE])
+    pieces = marked([DeltaEvent("One is"), DeltaEvent(" so. Two"), DeltaEvent(" is"), cited(Span(0, 11), 1), DONE])
     assert pieces == ["One is", " so.", "", "[1] Two is", ""]
 
 
@@ -41,7 +41,7 @@ def test_a_break_inside_a_sentence_loses_nothing() -> None:
         cited(Span(25, 37), 1),
         DONE,
     ]
-    assert "".join(woven(events)) == "It was bu\n\n[The break.]\n\nQuoted here.[1]"
+    assert "".join(marked(events)) == "It was bu\n\n[The break.]\n\nQuoted here.[1]"
 
 
 def test_code_stays_as_it_is() -> None:
@@ -49,12 +49,12 @@ def test_code_stays_as_it_is() -> None:
     sentences = split_sentences(text, line_ends=True)
     assert [s.text for s in sentences] == ["Run this.\n", "```sh\n", "make up\n", "```\n", "Then ask."]
     events: list[AskEvent] = [DeltaEvent(text), *(cited(s.span, n) for n, s in enumerate(sentences, 1))]
-    assert "".join(woven([*events, DONE])) == "Run this.[1]\n```sh\nmake up\n```\nThen ask.[2][3][4][5]"
+    assert "".join(marked([*events, DONE])) == "Run this.[1]\n```sh\nmake up\n```\nThen ask.[2][3][4][5]"
     code: list[AskEvent] = [
         DeltaEvent(text[10:28]),
         *(cited(s.span, 2) for s in split_sentences(text[10:28], line_ends=True)),
     ]
-    assert "".join(woven([*code, DONE])) == "```sh\nmake up\n```\n\n[2]"
+    assert "".join(marked([*code, DONE])) == "```sh\nmake up\n```\n\n[2]"
 
 
 @given(
@@ -62,7 +62,7 @@ def test_code_stays_as_it_is() -> None:
     st.lists(st.integers(1, 9), max_size=60),
     st.lists(st.integers(0, 3), max_size=60),
 )
-def test_without_its_markers_the_woven_text_is_the_text(text: str, cuts: list[int], delays: list[int]) -> None:
+def test_without_its_markers_the_marked_text_is_the_text(text: str, cuts: list[int], delays: list[int]) -> None:
     sentences = split_sentences(text, line_ends=True)
     events: list[AskEvent] = []
     at, said, lag = 0, 0, iter(delays)
@@ -74,10 +74,10 @@ def test_without_its_markers_the_woven_text_is_the_text(text: str, cuts: list[in
             events.append(cited(sentences[at].span, at % 3 + 1))
             at += 1
     events += [cited(sentence.span, at % 3 + 1) for at, sentence in enumerate(sentences[at:], at)]
-    weaver = Weaver()
-    whole = "".join(weaver.feed(event) for event in [*events, DONE])
+    marked_text = MarkedText()
+    whole = "".join(marked_text.feed(event) for event in [*events, DONE])
     plain, last = "", 0
-    for mark in weaver.marks:
+    for mark in marked_text.marks:
         assert whole[mark.start : mark.end] == f"[{mark.number}]"
         plain, last = plain + whole[last : mark.start], mark.end
     assert plain + whole[last:] == text
