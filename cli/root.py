@@ -15,7 +15,7 @@ _COMMANDS = (
 
 
 class _OnDemand(click.Group):
-    """Imports a command's module when it is used: `ask` needn't wait for what `doctor` looks at."""
+    """Imports a command's module, and no other's, when it is used: `ask` needn't wait for what `doctor` looks at."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order a newcomer needs them."""
@@ -28,29 +28,33 @@ class _OnDemand(click.Group):
 
 def _command(name: str) -> click.Command | None:
     match name:
-        case "up" | "doctor" | "mesh" | "policy" | "config" | "mcp" | "eval" | "completion":
+        case "ask":
+            from cli.questions.ask import ask as command
+        case "search":
+            from cli.questions.search import search as command
+        case "ingest":
+            from cli.documents.ingest import ingest as command
+        case "document":
+            from cli.documents.document import document as command
+        case "collection":
+            from cli.storage.collection import collection as command
+        case "snapshot":
+            from cli.storage.snapshot import snapshot as command
+        case "restore":
+            from cli.storage.restore import restore as command
+        case _:
             return _operation(name)
-        case "ask" | "search":
-            from cli.questions import ask, search
-
-            return {"ask": ask.ask, "search": search.search}[name]
-        case "ingest" | "document":
-            from cli.documents import document, ingest
-
-            return {"ingest": ingest.ingest, "document": document.document}[name]
-        case "collection" | "snapshot" | "restore":
-            from cli.storage import collection, restore, snapshot
-
-            return {"collection": collection.collection, "snapshot": snapshot.snapshot, "restore": restore.restore}[
-                name
-            ]
-    return None
+    return command
 
 
-def _operation(name: str) -> click.Command:
+def _operation(name: str) -> click.Command | None:
     match name:
         case "up":
             from cli.operations.up import up as command
+        case "eval":
+            from cli.operations.eval import eval as command
+        case "mcp":
+            from cli.operations.mcp import mcp as command
         case "doctor":
             from cli.operations.doctor import doctor as command
         case "mesh":
@@ -59,12 +63,10 @@ def _operation(name: str) -> click.Command:
             from cli.operations.policy import policy as command
         case "config":
             from cli.operations.config import config as command
-        case "mcp":
-            from cli.operations.mcp import mcp as command
-        case "eval":
-            from cli.operations.eval import eval as command
-        case _:
+        case "completion":
             from cli.operations.completion import completion as command
+        case _:
+            return None
     return command
 
 

@@ -9,7 +9,7 @@ import click
 
 from citemesh.errors import PreconditionFailed
 from citemesh.kit.settings import CommonSettings, ServiceSettings, table
-from cli.operations.service_settings import SETTINGS
+from cli.operations.service_settings import settings_by_service
 from cli.terminal.connect import reporting
 from cli.terminal.settings import CliSettings
 
@@ -51,7 +51,7 @@ def settings_page() -> str:
     shared, every = set(CommonSettings.model_fields), set(ServiceSettings.model_fields)
     parts = [_HEAD, "## Shared\n", _table(CommonSettings, shared)]
     parts += ["## Every service\n", _EVERY_SERVICE, _table(ServiceSettings, every - shared, "<SERVICE>_")]
-    for service, cls in SETTINGS.items():
+    for service, cls in settings_by_service().items():
         parts += [f"## {service.capitalize()}\n", _table(cls, set(cls.model_fields) - every)]
     parts += ["## Command line\n", _table(CliSettings, set(CliSettings.model_fields) - shared)]
     return "\n".join(parts)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from citemesh.kit.settings import ServiceSettings, load
-from gateway.settings import GatewaySettings
-from services.generation.settings import GenerationSettings
-from services.reranker.settings import RerankerSettings
-from services.retrieval.settings import RetrievalSettings
-from services.tokenizer.settings import TokenizerSettings
 
-SETTINGS: dict[str, type[ServiceSettings]] = {
-    "tokenizer": TokenizerSettings,
-    "retrieval": RetrievalSettings,
-    "generation": GenerationSettings,
-    "reranker": RerankerSettings,
-    "gateway": GatewaySettings,
-}
-"""By service, in the order of the documentation."""
+
+def settings_by_service() -> dict[str, type[ServiceSettings]]:
+    """Each service's settings, in the order of the documentation. Imported here: most commands never need them."""
+    from gateway.settings import GatewaySettings
+    from services.generation.settings import GenerationSettings
+    from services.reranker.settings import RerankerSettings
+    from services.retrieval.settings import RetrievalSettings
+    from services.tokenizer.settings import TokenizerSettings
+
+    return {
+        "tokenizer": TokenizerSettings,
+        "retrieval": RetrievalSettings,
+        "generation": GenerationSettings,
+        "reranker": RerankerSettings,
+        "gateway": GatewaySettings,
+    }
 
 
 def model_references() -> dict[str, list[str]]:
@@ -26,7 +29,7 @@ def model_references() -> dict[str, list[str]]:
         InvalidInput: a service's setting is out of bounds or unknown.
     """
     services: dict[str, list[str]] = {}
-    for service, settings in SETTINGS.items():
+    for service, settings in settings_by_service().items():
         for reference in _references(load(settings)):
             services.setdefault(reference, []).append(service)
     return services
