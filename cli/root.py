@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
-
 import click
 
+from citemesh.version import own_version
 from cli.terminal.failures import STATUSES
 
 _COMMANDS = (
@@ -70,14 +69,7 @@ def _operation(name: str) -> click.Command | None:
     return command
 
 
-def _version() -> str:
-    try:
-        return version("citemesh")
-    except PackageNotFoundError:
-        return "unknown"
-
-
 @click.group(cls=_OnDemand, epilog=STATUSES, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(_version(), prog_name="citemesh")
+@click.version_option(own_version("unknown"), prog_name="citemesh")
 def main() -> None:
     """CiteMesh answers questions over your documents, and every sentence points at what supports it."""

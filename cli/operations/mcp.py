@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import click
 from citemesh.client.mesh import Mesh
 from citemesh.client.query import ASK_TIMEOUT_S
 from citemesh.errors import InvalidInput, PreconditionFailed
+from citemesh.version import own_version
 from cli.terminal.connect import connect, connection_options, reporting, run, settings_for
 
 
@@ -66,11 +66,4 @@ def _server(gateway: Mesh, retrieval: Mesh, timeout_s: float) -> Any:
     except ModuleNotFoundError as error:
         remedy = "pip install 'citemesh[mcp]'"
         raise PreconditionFailed("PACKAGE_MISSING", f"the package {error.name} is not installed", remedy) from None
-    return build(MeshClients(gateway, retrieval), timeout_s, _version())
-
-
-def _version() -> str:
-    try:
-        return version("citemesh")
-    except PackageNotFoundError:
-        return ""
+    return build(MeshClients(gateway, retrieval), timeout_s, own_version(""))

@@ -8,11 +8,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
+from citemesh.version import own_version
 from gateway.rest import docs_page
 from gateway.rest.core.endpoint import JSON, Endpoint
 from gateway.rest.core.errors import Problem
 from gateway.rest.core.fields import Fields
-from gateway.rest.core.version import own_version
 
 _PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
 ERRORS = {"default": {"description": "An error in this API's own shape, with the status that says its kind."}}

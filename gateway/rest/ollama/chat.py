@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 
 from citemesh.client.types import AskEvent, DoneEvent, Question
 from citemesh.errors import InvalidInput
+from citemesh.version import own_version
 from gateway.rest.core.answer import Answer, begin, listed
 from gateway.rest.core.body import optional, read_object
 from gateway.rest.core.chat import MESSAGES_SCHEMA, finish_reason
@@ -28,7 +29,6 @@ from gateway.rest.core.question.messages import ChatHistory, conversation
 from gateway.rest.core.question.presets import OWN, UnknownModel, preset
 from gateway.rest.core.streaming.disconnect import unless_gone
 from gateway.rest.core.streaming.ndjson import LineStream, line
-from gateway.rest.core.version import own_version
 
 TAG = ":latest"
 DETAILS = {
