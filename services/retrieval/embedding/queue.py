@@ -182,8 +182,8 @@ class EmbeddingQueue:
     @property
     def _late(self) -> LateEncoder | None:
         """The encoder where it makes token vectors and they are wanted."""
-        late = self._limits.token_vectors and isinstance(self._encoder, LateEncoder)
-        return self._encoder if late and isinstance(self._encoder, LateEncoder) else None
+        encoder = self._encoder
+        return encoder if self._limits.token_vectors and isinstance(encoder, LateEncoder) else None
 
     def _items(self, texts: Sequence[str], lengths: Sequence[int]) -> Sequence[ChunkTokens | Ids]:
         return self._late.tokens(texts, lengths) if self._late else self.encoder.ids(texts, "passage")

@@ -1,5 +1,6 @@
 """What encoders that run a transformers model share: everything but how the model is run."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from citemesh.models import PreparedModel
@@ -9,7 +10,7 @@ from services.retrieval.embedding.pooling import States, TokenPacker, embedding_
 from services.retrieval.types.chunk import Vector
 
 
-class StateEncoder:
+class StateEncoder(ABC):
     """Encoder of a prepared embedding model, over the last hidden states that a subclass makes."""
 
     def __init__(self, model: PreparedModel) -> None:
@@ -57,6 +58,6 @@ class StateEncoder:
         states = self._states([tokens.ids for tokens in batch])
         return pooled(states, [len(tokens) for tokens in batch], self._pooling), self._packer(states, batch)
 
+    @abstractmethod
     def _states(self, batch: Sequence[Ids]) -> States:
         """Last hidden states, float32, padded to the batch's longest."""
-        raise NotImplementedError
