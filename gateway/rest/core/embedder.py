@@ -1,4 +1,4 @@
-"""Vectors of texts for whoever asks in an API's own shape: the model that searches use."""
+"""Vectors of texts, of the model that searches use, for the APIs that make them; and the fields that these share."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -7,14 +7,22 @@ from citemesh.client.types import Embedded
 from citemesh.contract.bounds import MOST_SEARCHES
 from citemesh.errors import InvalidInput
 from gateway.query.question import check_text
-from gateway.rest.core.fields import texts_of
+from gateway.rest.core.fields import Fields, texts_of
 from gateway.rest.core.question.field_names import renamed
 
 MOST_TEXTS = 2048
 INPUT_SCHEMA = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
-ROLE_ABOUT = "passage (as documents are, the default) or query (as questions are); not OpenAI's."
 SUMMARY = "Makes vectors of texts; each is read up to the model's own limit."
 _NAMES = {"texts": "input"}
+
+FIELDS = Fields()
+INPUT = FIELDS.anything("input", f"A text, or up to {MOST_TEXTS}.", INPUT_SCHEMA, True)
+DIMENSIONS = FIELDS.whole("dimensions", "Refused where it is not the model's own.")
+ROLE = FIELDS.text(
+    "input_type",
+    "passage (as documents are, the default) or query (as questions are); not OpenAI's.",
+    ("passage", "query"),
+)
 
 
 class Embedder(Protocol):

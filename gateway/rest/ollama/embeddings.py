@@ -8,17 +8,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from gateway.rest.core.body import read_object
-from gateway.rest.core.embedder import INPUT_SCHEMA, MOST_TEXTS, ROLE_ABOUT, SUMMARY, Embedder, embedded, inputs
+from gateway.rest.core.embedder import DIMENSIONS, FIELDS, INPUT, ROLE, SUMMARY, Embedder, embedded, inputs
 from gateway.rest.core.endpoint import Endpoint, HttpBounds
 from gateway.rest.core.errors import Problem
 from gateway.rest.core.fields import Fields
 from gateway.rest.core.streaming.disconnect import unless_gone
 
-BODY = Fields()
-INPUT = BODY.anything("input", f"A text, or up to {MOST_TEXTS}.", INPUT_SCHEMA, True)
+BODY = Fields(FIELDS)
 MODEL = BODY.text("model", "As of /v1/embeddings.", required=True)
-ROLE = BODY.text("input_type", ROLE_ABOUT, ("passage", "query"))
-DIMENSIONS = BODY.whole("dimensions", "Refused where it is not the model's own.")
 BODY.unused("models stay loaded", "keep_alive", "options", "truncate")
 
 

@@ -10,18 +10,15 @@ from starlette.responses import JSONResponse, Response
 
 from citemesh.client.types import Embedded
 from gateway.rest.core.body import read_object
-from gateway.rest.core.embedder import INPUT_SCHEMA, MOST_TEXTS, ROLE_ABOUT, SUMMARY, Embedder, embedded, inputs
+from gateway.rest.core.embedder import DIMENSIONS, FIELDS, INPUT, ROLE, SUMMARY, Embedder, embedded, inputs
 from gateway.rest.core.endpoint import Endpoint, HttpBounds
 from gateway.rest.core.errors import Problem
 from gateway.rest.core.fields import Fields
 from gateway.rest.core.streaming.disconnect import unless_gone
 
-BODY = Fields()
-INPUT = BODY.anything("input", f"A text, or up to {MOST_TEXTS}.", INPUT_SCHEMA, True)
+BODY = Fields(FIELDS)
 MODEL = BODY.text("model", "The embedding model's name; the one that is loaded where left out or citemesh.")
 FORMAT = BODY.text("encoding_format", "How vectors are written.", ("float", "base64"))
-DIMENSIONS = BODY.whole("dimensions", "Refused where it is not the model's own.")
-ROLE = BODY.text("input_type", ROLE_ABOUT, ("passage", "query"))
 BODY.unused("nothing is kept of a caller", "user")
 
 
